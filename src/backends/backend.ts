@@ -1,9 +1,9 @@
 /** Interface of an embedded back end: an HTTP application with the contract of its service. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { CallService } from '../external/service-call.ts'
 import type { JsonObject } from '../json/values.ts'
 import type { BackendState } from '../telemetry/metrics.ts'
-import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { BakerySettings } from './bakery/settings.ts'
 import type { BuildServiceSettings } from './builds/settings.ts'
@@ -170,96 +170,4 @@ export interface BackendSettings {
   readonly restoredAt?: number | undefined
   /** The version of the package. */
   readonly version?: string
-}
-
-export interface ServiceCall {
-  method: string
-  /** Encoded path with query, relative to the service: `/pipelines/web/name/main?refresh=true`. */
-  path: string
-  /** Sent as JSON unless undefined. */
-  body?: unknown
-  /** Names in them are encoded when they are sent. */
-  headers?: Record<string, string>
-  /** The body of a success is a Buffer, and not parsed. */
-  wantsBytes?: true
-}
-
-export interface ServiceAnswer {
-  status: number
-  /** The parsed JSON body; undefined when empty; text when it is not JSON; a Buffer where the call wants bytes. */
-  body: unknown
-  /** Validator of the body. */
-  tag?: string
-}
-
-/** A service that the configuration does not have: calls fail until an operator changes that. */
-export class ServiceOffError extends Error {
-  constructor(service: ServiceName) {
-    super(`${service} is switched off; set services.${service}.enabled or services.${service}.baseUrl.`)
-    this.name = 'ServiceOffError'
-  }
-}
-
-/**
- * @throws {ServiceOffError} when it has no address
- * @throws {Error} when the service cannot be reached, or a page for people comes instead. An error status is an answer, not an exception.
- */
-export type CallService = (service: ServiceName, call: ServiceCall) => Promise<ServiceAnswer>
-
-/** Who is calling, as the identity headers of the gateway say. */
-export interface Caller {
-  user: string | undefined
-  accounts: string[]
-  origin: string | undefined
-  /** Every X-SPINNAKER-* header, lower-case names, decoded: for passing on to `CallService`, which encodes. */
-  identity: Record<string, string>
-}
-
-/** What requests without a user count as. */
-export const anonymous = 'anonymous'
-
-export function userOf(request: FastifyRequest): string {
-  return trustedCallerOf(request).user || anonymous
-}
-
-export function trustedCallerOf(request: FastifyRequest): Caller {
-  const identity: Record<string, string> = {}
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (name.startsWith('x-spinnaker-') && typeof value === 'string') identity[name] = fromHeaderText(value)
-  }
-  return {
-    user: identity['x-spinnaker-user'],
-    accounts: (identity['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== ''),
-    origin: identity['x-spinnaker-user-origin'],
-    identity,
-  }
-}
-
-/** Header of calls among the back ends of this process. The gateway hands no header of clients on under this name. */
-export const backendHeader = 'x-fairlead-backend'
-
-/** Whether another back end of this process asks, which works with secrets; all others get masks. */
-export function isFromBackend({ headers }: FastifyRequest): boolean {
-  return headers[backendHeader] !== undefined
-}
-
-/** The user in whose name the caller asks; undefined: another back end of this process asks for itself. */
-export function askerOf(request: FastifyRequest): string | undefined {
-  return isFromBackend(request) ? trustedCallerOf(request).user || undefined : userOf(request)
-}
-
-/** `exception` of an answer: the same request fails again, whatever its status says. */
-export const authorFault = 'AuthorError'
-
-/** An error that a back end answers with; `fields` are merged into the body. */
-export class BackendError extends Error {
-  readonly status: number
-  readonly fields: Record<string, unknown>
-
-  constructor(status: number, message: string, fields: Record<string, unknown> = {}) {
-    super(message)
-    this.name = 'BackendError'
-    this.status = status
-    this.fields = fields
-  }
 }

@@ -100,7 +100,7 @@ function put({ definitions, setTime }: OpenDefinitions, { kind, versions }: Move
   return stored === undefined ? 'new' : 'replaced'
 }
 
-/** The document to store. @throws {BackendError} when a rule that every stored object keeps is broken */
+/** The document to store. @throws {PortError} when a rule that every stored object keeps is broken */
 function checkedOf({ definitions }: OpenDefinitions, kind: Kind, sent: JsonObject): JsonObject {
   if (keyOf(kind, sent) === undefined) throw refusal('It has no name or id.')
   if (kind === 'serviceAccounts') return { ...sent, memberOf: textsOf(sent['memberOf']) }

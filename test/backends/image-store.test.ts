@@ -4,11 +4,11 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import type { BackendError } from '../../src/backends/backend.ts'
 import { parseImageFile } from '../../src/backends/images/image-file.ts'
 import { ImageStore, imageMigrations } from '../../src/backends/images/image-store.ts'
 import { WorkLine } from '../../src/backends/stores/in-turns.ts'
 import { toStorageError } from '../../src/backends/stores/storage-error.ts'
+import type { PortError } from '../../src/ports/port-error.ts'
 import { packTree } from '../../src/storage/directory-trees.ts'
 import { mountSmallDisk } from '../support/small-disk.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
@@ -103,7 +103,7 @@ test('a full disk refuses an image, and nothing of it stays', async (t) => {
   writeFileSync(join(source, 'web', 'fairlead-image.yml'), 'command: [sh]\n')
   writeFileSync(join(source, 'web', 'large'), Buffer.alloc(400_000, 1))
   for (const kind of ['archive', 'upload'] as const) {
-    const refusal = (error: Error) => (toStorageError(error) as BackendError).status === 507
+    const refusal = (error: Error) => (toStorageError(error) as PortError).status === 507
     await assert.rejects(add(kind), refusal)
     assert.deepEqual(readdirSync(join(disk, 'images')), [])
   }

@@ -5,14 +5,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { create } from 'tar'
 import type { ProcessEntry } from '../../src/agent/processes.ts'
-import type {
-  Backend,
-  BackendContext,
-  BackendSettings,
-  CallService,
-  OpenBackend,
-  ServiceAnswer,
-} from '../../src/backends/backend.ts'
+import type { Backend, BackendContext, BackendSettings, OpenBackend } from '../../src/backends/backend.ts'
 import { BakeryKeys, toBakerySettings } from '../../src/backends/bakery/setting-keys.ts'
 import type { BakerySettings } from '../../src/backends/bakery/settings.ts'
 import { createInfrastructureBackend } from '../../src/backends/infrastructure/infrastructure.ts'
@@ -22,6 +15,7 @@ import type { LocalProvider } from '../../src/backends/infrastructure/providers/
 import { createLocalProvider } from '../../src/backends/infrastructure/providers/local/provider.ts'
 import { InfrastructureKeys, toInfrastructureSettings } from '../../src/backends/infrastructure/setting-keys.ts'
 import type { InfrastructureSettings } from '../../src/backends/infrastructure/settings.ts'
+import type { CallService, ServiceAnswer } from '../../src/external/service-call.ts'
 import type { JsonObject } from '../../src/json/values.ts'
 import { endWithTest } from './agent.ts'
 import { type Backends, startBackends } from './backends.ts'

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
-import type { CallService } from '../../src/backends/backend.ts'
 import { createServiceCalls } from '../../src/backends/hosting/call-service.ts'
+import type { CallService } from '../../src/external/service-call.ts'
 
 type Fields = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 /** The embedded infrastructure with Kubernetes accounts. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { BackendContext, ServiceAnswer } from '../../src/backends/backend.ts'
+import type { BackendContext } from '../../src/backends/backend.ts'
 import { createInfrastructureBackend } from '../../src/backends/infrastructure/infrastructure.ts'
 import { kubernetesProvider } from '../../src/backends/infrastructure/providers/kubernetes/provider.ts'
 import {
@@ -9,6 +9,7 @@ import {
   kubernetesKeys,
   toKubernetesSettings,
 } from '../../src/backends/infrastructure/providers/kubernetes/settings.ts'
+import type { ServiceAnswer } from '../../src/external/service-call.ts'
 import type { JsonObject } from '../../src/json/values.ts'
 import { type Backends, startBackends } from './backends.ts'
 import { waitFor } from './wait-until.ts'

@@ -1,8 +1,10 @@
 /** The embedded bakery: image bakes of the providers that bake, and bakes of manifests. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, textOf } from '../../json/values.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { describeRefusal, standalone } from '../../settings/standalone.ts'
-import { type Backend, type BackendContext, BackendError, type OpenBackend, trustedCallerOf, userOf } from '../backend.ts'
+import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
+import { trustedCallerOf, userOf } from '../hosting/request-caller.ts'
 import type { Baker, BakeView } from '../infrastructure/baker.ts'
 import { providerTypes } from '../infrastructure/providers/all.ts'
 import { migrationsOf } from '../infrastructure/providers/migrations.ts'
@@ -107,7 +109,7 @@ function findBake(bakers: Bakers, id: string): FoundBake | undefined {
 function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, bakers: Bakers): void {
   const require = (request: FastifyRequest, what: string): FoundBake => {
     const found = findBake(bakers, pathValue(request, 'id'))
-    if (found === undefined) throw new BackendError(400, `${what} ${pathValue(request, 'id')}.`)
+    if (found === undefined) throw new PortError(400, `${what} ${pathValue(request, 'id')}.`)
     return found
   }
 
@@ -127,7 +129,7 @@ function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, 
     const found = require(request, 'There are no details of a bake with id')
     const { bake } = found
     if (bake.state === 'COMPLETED') return toDetails(found, pathValue(request, 'region'))
-    throw new BackendError(400, `There are no details of a bake with id ${bake.id}: it ${describeState(bake)}.`)
+    throw new PortError(400, `There are no details of a bake with id ${bake.id}: it ${describeState(bake)}.`)
   })
   app.get('/api/v1/:region/cancel/:id', async (request, reply) => {
     const { bake, baker } = require(request, 'There is no incomplete bake with status id')
@@ -141,24 +143,23 @@ function mountLogs(app: FastifyInstance, context: BackendContext, bakers: Bakers
   app.get('/api/v1/:region/logs/:id', async (request): Promise<JsonObject> => {
     const id = pathValue(request, 'id')
     const found = findBake(bakers, id)
-    if (found === undefined) throw new BackendError(404, `There are no logs of a bake with status id ${id}.`)
+    if (found === undefined) throw new PortError(404, `There are no logs of a bake with status id ${id}.`)
     const { bake, baker } = found
     const access = await requireAccess(context, userOf(request))
-    if (!access.mayOnAccount(bake.account, 'READ')) throw new BackendError(403, `Access denied to account ${bake.account}.`)
+    if (!access.mayOnAccount(bake.account, 'READ')) throw new PortError(403, `Access denied to account ${bake.account}.`)
     const logsContent = await baker.log(bake.id)
-    if (logsContent === undefined || logsContent === '')
-      throw new BackendError(404, `The bake ${bake.id} has logged nothing yet.`)
+    if (logsContent === undefined || logsContent === '') throw new PortError(404, `The bake ${bake.id} has logged nothing yet.`)
     return { logsContent }
   })
 }
 
-/** @throws {BackendError} 400 naming the provider, or the setting that enables it */
+/** @throws {PortError} 400 naming the provider, or the setting that enables it */
 function checkProvider(request: FastifyRequest, settings: BakerySettings | undefined, bakers: Bakers): Baker {
   const byDefault = settings?.defaultProvider ?? standalone.provider
   const wanted = textOf(fieldOf(request.body, 'cloud_provider_type')) ?? byDefault
   const baking = providerTypes.filter(({ bakery }) => bakery !== undefined).map(({ id }) => id)
   if (!baking.includes(wanted)) {
-    throw new BackendError(
+    throw new PortError(
       400,
       `Images for the cloud provider "${wanted}" cannot be baked here: the embedded bakery knows "${baking.join('", "')}" only. ` +
         'Connect a bakery (services.rosco.baseUrl) that has a builder for it.',
@@ -166,12 +167,12 @@ function checkProvider(request: FastifyRequest, settings: BakerySettings | undef
   }
   const baker = bakers.get(wanted)
   if (baker === undefined) {
-    throw new BackendError(
+    throw new PortError(
       400,
       `Images for "${wanted}" need the embedded infrastructure: no services.clouddriver.baseUrl, and ${wanted}.enabled.`,
     )
   }
-  if (settings?.allowsCommands !== true) throw new BackendError(400, describeRefusal('The bake'))
+  if (settings?.allowsCommands !== true) throw new PortError(400, describeRefusal('The bake'))
   return baker
 }
 

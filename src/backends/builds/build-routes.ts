@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { askerOf, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import { askerOf } from '../hosting/request-caller.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import type { BuildServer } from './build-server.ts'
 import { found, jobOf, numberOf, type Servers, serverOf, toNumber } from './server-requests.ts'
@@ -38,7 +39,7 @@ export function mountBuildReads(app: FastifyInstance, servers: Servers, lookupMs
     const path = requiredQuery(request, 'path')
     // Below the files of the build, with the credentials of its server.
     if (path.startsWith('/') || path.split('/').includes('..'))
-      throw new BackendError(400, `The path "${path}" must lead to a file of the build: without ".." and "/" at its beginning.`)
+      throw new PortError(400, `The path "${path}" must lead to a file of the build: without ".." and "/" at its beginning.`)
     return found(await server.file?.(job, number, path, user), `file "${path}" of the build ${number} of "${job}"`)
   })
   readBuild('/builds/output/:number/:host', async ({ server, job, number, user }) => ({

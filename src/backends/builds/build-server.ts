@@ -53,14 +53,14 @@ export interface BuildServer {
   /** The content of a file of the build that holds properties. */
   properties(job: string, number: number, fileName: string, user?: string): Promise<JsonObject | undefined>
   artifacts(job: string, number: number, user?: string): Promise<readonly JsonObject[] | undefined>
-  /** Content of an archived file, where the server gives it. @throws {BackendError} 413 beyond `maxArtifactBytes` */
+  /** Content of an archived file, where the server gives it. @throws {PortError} 413 beyond `maxArtifactBytes` */
   file?(job: string, number: number, path: string, user?: string): Promise<Buffer | undefined>
   /** @param job Of the item, as far as it is known: a server that forgets items finds its build there */
   queueItem(item: string, job?: string): Promise<JsonObject | undefined>
   /**
    * The number of the queue item or build, as text; undefined while the same order is still in progress.
    *
-   * @throws {BackendError} 400 when the job cannot be started with these parameters
+   * @throws {PortError} 400 when the job cannot be started with these parameters
    */
   start(job: string, order: BuildOrder): Promise<string | undefined>
   /** @param number 0 while the item is queued */

@@ -1,7 +1,7 @@
 /** Repeat protection of starts: equal requests start one build. docs/contracts/builds.md#starting-builds. */
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 
 export const buildStartMigrations = [
   `CREATE TABLE builds_starts (
@@ -76,7 +76,7 @@ export class BuildStarts {
       return number
     } catch (error) {
       // It may have arrived although there was no answer: an equal request must not start another one at once.
-      const mayHaveStarted = error instanceof BackendError && error.status === 504
+      const mayHaveStarted = error instanceof PortError && error.status === 504
       if (!mayHaveStarted) this.#remove.run(id)
       throw error
     }

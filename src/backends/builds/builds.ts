@@ -1,7 +1,9 @@
 /** Embedded build integration: the contract of the service over the build servers that are connected. */
 import type { FastifyInstance } from 'fastify'
 import { describeChoice } from '../../names/edit-distance.ts'
-import { askerOf, type Backend, type BackendContext, BackendError, type OpenBackend, userOf } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
+import { askerOf, userOf } from '../hosting/request-caller.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import { requireAccess } from '../rights/access.ts'
 import { mountBuildReads } from './build-routes.ts'
@@ -103,7 +105,7 @@ function mountServers(app: FastifyInstance, context: BackendContext, servers: Se
   })
 }
 
-/** @throws {BackendError} 503 */
+/** @throws {PortError} 503 */
 async function readableServers(context: BackendContext, user: string, servers: Servers): Promise<Servers> {
   if (context.settings.authorization !== true) return servers
   const access = await requireAccess(context, user)
@@ -115,7 +117,7 @@ function mountOthers(app: FastifyInstance): void {
   for (const [url, kind, name] of missing) {
     app.get(url, (request) => {
       if (url.endsWith('compareCommits')) for (const commit of ['from', 'to']) requiredQuery(request, commit)
-      throw new BackendError(404, `The ${kind} "${pathValue(request, name)}" does not exist: none is connected.`)
+      throw new PortError(404, `The ${kind} "${pathValue(request, name)}" does not exist: none is connected.`)
     })
   }
 }
@@ -124,7 +126,7 @@ function mountOthers(app: FastifyInstance): void {
  * The log of a build that may name its server, `ci-main/team/app-7`; else the first server that knows it has it. A server that
  * fails does not hide the others.
  *
- * @throws {BackendError} 404, or the failure of a server that may have it
+ * @throws {PortError} 404, or the failure of a server that may have it
  */
 async function loadLog(servers: Servers, build: string, user: string | undefined): Promise<string> {
   const [host = ''] = build.split('/', 1)
@@ -141,15 +143,15 @@ async function loadLog(servers: Servers, build: string, user: string | undefined
       failure ??= error
     }
   }
-  throw failure ?? new BackendError(404, `The build "${build}" does not exist.`)
+  throw failure ?? new PortError(404, `The build "${build}" does not exist.`)
 }
 
-/** @throws {BackendError} 400 when the text is no kind of build server. */
+/** @throws {PortError} 400 when the text is no kind of build server. */
 function checkType(text: string): string {
   const types = [...new Set([...knownTypes, ...buildServerTypes.map(({ id }) => toProvider(id).toLowerCase())])]
   const type = toProvider(text)
   if (type !== '' && !types.includes(type.toLowerCase())) {
-    throw new BackendError(400, describeChoice(text, 'a type of build server', types))
+    throw new PortError(400, describeChoice(text, 'a type of build server', types))
   }
   return type
 }

@@ -2,7 +2,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { parseJson } from '../../json/json.ts'
 import { fieldOf } from '../../json/values.ts'
-import { askerOf, type BackendContext, BackendError, trustedCallerOf, userOf } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
+import { askerOf, trustedCallerOf, userOf } from '../hosting/request-caller.ts'
 import { queryValue } from '../requests/request-values.ts'
 import { requireAccess } from '../rights/access.ts'
 import type { BuildServer } from './build-server.ts'
@@ -44,19 +46,19 @@ export function mountJobs(app: FastifyInstance, { context, servers, starts }: Jo
   app.patch('/masters/:host/jobs/*', async (request, reply) => {
     const server = await changedServerOf(request)
     const [, job, number] = /^(.+)\/update\/(\d{1,15})$/.exec(jobOf(request)) ?? []
-    if (job === undefined) throw new BackendError(404, 'No PATCH operation has this path.')
+    if (job === undefined) throw new PortError(404, 'No PATCH operation has this path.')
     await server.describe(job, Number(number), descriptionIn(request.body), askerOf(request))
     return reply.code(200).send()
   })
 }
 
-/** Reads are the gateway's to check; changes come from stages. @throws {BackendError} 403, 503 */
+/** Reads are the gateway's to check; changes come from stages. @throws {PortError} 403, 503 */
 async function checkMayChange(request: FastifyRequest, server: BuildServer, context: BackendContext) {
   if (context.settings.authorization !== true || !isRestricted(server)) return
   const user = userOf(request)
   const access = await requireAccess(context, user)
   if (mayOnServer(access, server, 'WRITE')) return
-  throw new BackendError(
+  throw new PortError(
     403,
     `This needs WRITE on the build server "${server.name}"; ${user} has none of its roles. An operator can add one to its permissions.`,
     { exception: 'AccessDenied' },
@@ -93,11 +95,11 @@ function parametersOf(request: FastifyRequest): Record<string, string> {
   return Object.fromEntries(query.map(([name, value]) => [name, String(value)]))
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function descriptionIn(body: unknown): string {
   try {
     const description = fieldOf(parseJson(String(body ?? '')), 'description')
     if (typeof description === 'string') return description
   } catch {}
-  throw new BackendError(400, 'The body must be JSON with a text as "description".')
+  throw new PortError(400, 'The body must be JSON with a text as "description".')
 }

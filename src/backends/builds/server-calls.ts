@@ -4,7 +4,8 @@ import https from 'node:https'
 import { LRUCache } from 'lru-cache'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { numberOf } from '../../json/values.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import {
   addressFrom,
   type CallOutside,
@@ -54,15 +55,15 @@ export interface ServerCall {
 export interface ServerCalls {
   /**
    * @param path Below the address; or an absolute URL of the same origin, such as that of a next page
-   * @throws {BackendError} 404; 502 when it denies access or answers with something else; 503 when it cannot be reached or limits
+   * @throws {PortError} 404; 502 when it denies access or answers with something else; 503 when it cannot be reached or limits
    *   calls; 504 when it is not known whether a call that changes something arrived; and its own status from 500
    */
   send(path: string, call?: ServerCall): Promise<OutsideAnswer>
-  /** Undefined: it answers 404. @throws {BackendError} as `send`, and 502 when the answer is not JSON */
+  /** Undefined: it answers 404. @throws {PortError} as `send`, and 502 when the answer is not JSON */
   load(path: string, call?: ServerCall): Promise<unknown>
   /** The same by a conditional request, as far as the server sends entity tags: what has not changed is the same value. */
   loadIfChanged(path: string): Promise<unknown>
-  /** A file of a build, which may be stored elsewhere. Undefined: there is none. @throws {BackendError} as `send` */
+  /** A file of a build, which may be stored elsewhere. Undefined: there is none. @throws {PortError} as `send` */
   download(path: string, maxBytes: number): Promise<Buffer | undefined>
   close(): void
 }
@@ -127,7 +128,7 @@ interface CallParts {
   readonly server: OperatorAddress
 }
 
-/** @throws {BackendError} 502 for a path that leads elsewhere */
+/** @throws {PortError} 502 for a path that leads elsewhere */
 function toUrl({ access, server }: CallParts, path: string): string | OperatorAddress {
   if (!path.startsWith('/')) return addressFrom(path, [server])
   try {
@@ -150,12 +151,12 @@ async function follow(parts: CallParts, first: string | OperatorAddress, call: S
     if (next === null || (next.origin !== parts.server.url.origin && call.mayLeave !== true)) {
       const { name, settingKey } = parts.access
       const text = `The build server "${name}" redirects to ${next?.origin ?? 'a malformed address'}.`
-      throw new BackendError(502, `${text} Set its address in ${settingKey} to where it is now.`)
+      throw new PortError(502, `${text} Set its address in ${settingKey} to where it is now.`)
     }
     // Where a server of others leads is theirs, too.
     url = addressFrom(next.href, typeof url === 'string' ? [] : [parts.server])
   }
-  throw new BackendError(502, `The build server "${parts.access.name}" redirects more than ${maxRedirects} times.`)
+  throw new PortError(502, `The build server "${parts.access.name}" redirects more than ${maxRedirects} times.`)
 }
 
 async function callOnce(parts: CallParts, url: string | OperatorAddress, call: ServerCall): Promise<OutsideAnswer> {
@@ -204,16 +205,16 @@ function toBody({ json, form }: ServerCall): { type: Record<string, string>; bod
   return { type: { 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams({ ...form }).toString() }
 }
 
-/** @throws {BackendError} 503 */
+/** @throws {PortError} 503 */
 function checkOpen({ access: { name }, circuit }: CallParts): void {
   const { limitedMs } = circuit
   if (limitedMs > 0) throw limitError(name, limitedMs)
   if (!circuit.enter())
-    throw new BackendError(503, `The build server "${name}" did not answer the last calls, and is called again in a few seconds.`)
+    throw new PortError(503, `The build server "${name}" did not answer the last calls, and is called again in a few seconds.`)
 }
 
-function limitError(name: string, ms: number): BackendError {
-  return new BackendError(503, `The build server "${name}" limits calls for ${Math.ceil(ms / 1000)} s more.`)
+function limitError(name: string, ms: number): PortError {
+  return new PortError(503, `The build server "${name}" limits calls for ${Math.ceil(ms / 1000)} s more.`)
 }
 
 /** Not an answer that is too large. */
@@ -224,10 +225,10 @@ function isSilence(error: unknown): boolean {
 /** Whether an unanswered call arrived is not known, unless no connection was made. */
 function toServerError({ name }: ServerAccess, error: unknown, isRead: boolean): unknown {
   if (!(error instanceof OutsideError)) return error
-  if (error.fault === 'forbidden') return new BackendError(502, error.message)
-  if (!isSilence(error)) return new BackendError(502, `The answer of the build server "${name}" cannot be used: ${error.message}`)
+  if (error.fault === 'forbidden') return new PortError(502, error.message)
+  if (!isSilence(error)) return new PortError(502, `The answer of the build server "${name}" cannot be used: ${error.message}`)
   const isUnsent = error.fault === 'unknown-host' || error.code === 'ECONNREFUSED'
-  return new BackendError(isRead || isUnsent ? 503 : 504, `The build server "${name}" cannot be reached: ${error.message}`)
+  return new PortError(isRead || isUnsent ? 503 : 504, `The build server "${name}" cannot be reached: ${error.message}`)
 }
 
 function checkAnswer({ access, circuit }: CallParts, answer: OutsideAnswer, call: ServerCall): OutsideAnswer {
@@ -241,16 +242,16 @@ function checkAnswer({ access, circuit }: CallParts, answer: OutsideAnswer, call
   }
   if ((status >= 200 && status < 300) || expects.includes(status)) return answer
   if (status === 404 || status === 410)
-    throw new BackendError(
+    throw new PortError(
       404,
       `The build server "${name}" has no such job, build or file (${status}). Check the name, and that its credentials may read it.`,
     )
   const text = `The build server "${name}" answered with ${status}.`
   // A proxy before the server answers so while the server is away.
-  if (status === 502 || status === 504) throw new BackendError(isReading(call) ? 503 : 504, text)
-  if (status >= 500) throw new BackendError(status, text)
+  if (status === 502 || status === 504) throw new PortError(isReading(call) ? 503 : 504, text)
+  if (status >= 500) throw new PortError(status, text)
   const isDenied = (status === 401 || status === 403) && mayLeave === undefined
-  throw new BackendError(502, isDenied ? `${text} Check the credentials in ${settingKey}. ${advice}` : text)
+  throw new PortError(502, isDenied ? `${text} Check the credentials in ${settingKey}. ${advice}` : text)
 }
 
 /** How long the server accepts no calls. GitHub says so with 403, too. */
@@ -262,12 +263,12 @@ function limitOf({ status, headers }: OutsideAnswer): number | undefined {
   return Math.max(1_000, retryAfterOf({ headers }) ?? resetMs ?? 60_000)
 }
 
-/** @throws {BackendError} 502 */
+/** @throws {PortError} 502 */
 function parseAnswer({ name, settingKey }: ServerAccess, { text }: OutsideAnswer): unknown {
   try {
     return parseJson(text)
   } catch {
-    throw new BackendError(
+    throw new PortError(
       502,
       `The build server "${name}" answered with something else than JSON. Check its address in ${settingKey}.`,
     )

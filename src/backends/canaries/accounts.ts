@@ -1,6 +1,7 @@
 /** Metrics accounts of canary analysis, and the one that keeps configurations and results. */
 import { type JsonObject, textOf } from '../../json/values.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import type { AccountJudge } from '../rights/account-use.ts'
 import type { WantedMetric } from './analysis-order.ts'
 import { type MetricAccount, MetricError } from './metric-source.ts'
@@ -27,10 +28,10 @@ export class MetricAccounts {
     return [store, ...usable.map(({ name, type }) => ({ name, type, supportedTypes: ['METRICS_STORE'] }))]
   }
 
-  /** The named one, else the first. @throws {BackendError} 400, 403 */
+  /** The named one, else the first. @throws {PortError} 400, 403 */
   require(name: string | undefined, judge: AccountJudge): MetricAccount {
     const found = name === undefined ? this.#accounts[0] : this.#accounts.find((account) => account.name === name)
-    if (found === undefined) throw new BackendError(400, `There is no metrics account "${name}". ${this.#describe(judge)}`)
+    if (found === undefined) throw new PortError(400, `There is no metrics account "${name}". ${this.#describe(judge)}`)
     judge.check(found, kind)
     return found
   }
@@ -38,7 +39,7 @@ export class MetricAccounts {
   /**
    * The account for a metric: the named one, else the first of its source.
    *
-   * @throws {BackendError} 400 when there is none, 403
+   * @throws {PortError} 400 when there is none, 403
    */
   forMetric({ name, query }: WantedMetric, accountName: string | undefined, judge: AccountJudge): MetricAccount {
     const type = textOf(query['serviceType']) ?? textOf(query['type'])
@@ -50,7 +51,7 @@ export class MetricAccounts {
       return found
     }
     const known = metricSources.some(({ id }) => id === type)
-    throw new BackendError(
+    throw new PortError(
       400,
       known
         ? `The metric "${name}" is one of ${type}, which has no account: add one to kayenta.${type}.accounts.`
@@ -72,5 +73,5 @@ export class MetricAccounts {
 
 /** An answer for callers who want the metrics at once. */
 export function toAnswer(error: unknown): unknown {
-  return error instanceof MetricError ? new BackendError(error.isPassing ? 503 : 400, error.message) : error
+  return error instanceof MetricError ? new PortError(error.isPassing ? 503 : 400, error.message) : error
 }

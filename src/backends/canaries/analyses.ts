@@ -4,7 +4,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import { backOffMs } from '../../concurrency/back-off.ts'
 import { formatJson } from '../../json/json.ts'
 import { type JsonObject, objectOf } from '../../json/values.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import { checkBody } from '../requests/check-body.ts'
 import { type AccountJudge, openAccountJudge } from '../rights/account-use.ts'
 import { WorkLine } from '../stores/in-turns.ts'
@@ -54,7 +55,7 @@ export class Analyses {
     this.store = new AnalysisStore(context.db)
   }
 
-  /** @returns its id @throws {BackendError} 400 for an order that cannot be carried out, 403 for accounts that its user may not use */
+  /** @returns its id @throws {PortError} 400 for an order that cannot be carried out, 403 for accounts that its user may not use */
   async start(order: AnalysisOrder): Promise<string> {
     const judge = await openAccountJudge(this.#context, order.user)
     return this.#starts.run(async () => {
@@ -126,7 +127,7 @@ export class Analyses {
   /** A process that stops leaves it to the next. */
   #fail(id: string, error: unknown, stop?: AbortSignal): void {
     if (stop?.aborted === true) return
-    const isKnown = error instanceof MetricError || error instanceof BackendError
+    const isKnown = error instanceof MetricError || error instanceof PortError
     if (!isKnown) this.#context.log.warn({ err: error, analysis: id }, 'a canary analysis failed')
     const endedMs = this.#context.now()
     try {

@@ -1,7 +1,9 @@
 /** Operations of kayenta on analyses and their measurements. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isObject, type JsonObject, textOf } from '../../json/values.ts'
-import { askerOf, type BackendContext, BackendError, trustedCallerOf, userOf } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
+import { askerOf, trustedCallerOf, userOf } from '../hosting/request-caller.ts'
 import { pathValue, queryCount, queryValue, queryValues } from '../requests/request-values.ts'
 import { requireAccess } from '../rights/access.ts'
 import { storeAccount } from './accounts.ts'
@@ -32,7 +34,7 @@ export function mountAnalyses(app: FastifyInstance, parts: CanaryParts): void {
     const configId = pathValue(request, 'configId')
     const config = configurations.require(configId)
     await checkConfiguration(parts, request, config, 'some')
-    if (!isObject(request.body)) throw new BackendError(400, 'The body must be an object with "scopes".')
+    if (!isObject(request.body)) throw new PortError(400, 'The body must be an object with "scopes".')
     return { canaryExecutionId: await analyses.start(toOrder(request, { configId, config, request: request.body })) }
   })
   app.get('/canary/executions', (request) => {
@@ -52,7 +54,7 @@ export function mountAnalyses(app: FastifyInstance, parts: CanaryParts): void {
   })
   app.get('/metricSetPairList/:id', async (request, reply) => {
     const id = pathValue(request, 'id')
-    const missing = () => new BackendError(404, `There are no measurements "${id}". They go with their analysis.`)
+    const missing = () => new PortError(404, `There are no measurements "${id}". They go with their analysis.`)
     const analysis = analyses.store.findMeasured(id)
     if (analysis === undefined) throw missing()
     await checkAccess(parts, request, analysis, 'READ')
@@ -68,7 +70,7 @@ function toStored(analysis: Analysis): JsonObject {
 
 function requireField(body: unknown, field: 'canaryConfig' | 'executionRequest'): JsonObject {
   const value = isObject(body) ? body[field] : undefined
-  if (!isObject(value)) throw new BackendError(400, `The body needs "${field}", an object.`)
+  if (!isObject(value)) throw new PortError(400, `The body needs "${field}", an object.`)
   return value
 }
 
@@ -83,7 +85,7 @@ function toOrder(request: FastifyRequest, order: Pick<AnalysisOrder, 'configId' 
   }
 }
 
-/** One that is stored belongs to each of its applications; others than these cannot be had by naming them. @throws {BackendError} 403 */
+/** One that is stored belongs to each of its applications; others than these cannot be had by naming them. @throws {PortError} 403 */
 async function checkConfiguration(
   { context }: CanaryParts,
   request: FastifyRequest,
@@ -96,23 +98,23 @@ async function checkConfiguration(
   const access = await requireAccess(context, user)
   if (applications[needed]((name) => access.mayOnApplication(name, 'READ'))) return
   const which = needed === 'every' ? 'all' : 'one'
-  throw new BackendError(
+  throw new PortError(
     403,
     `This needs READ on ${which} of the applications of the canary configuration: ${applications.join(', ')}.`,
     { exception: 'AccessDenied' },
   )
 }
 
-/** @throws {BackendError} 404, 403 */
+/** @throws {PortError} 404, 403 */
 async function requireAnalysis(parts: CanaryParts, request: FastifyRequest, right: 'READ' | 'EXECUTE'): Promise<Analysis> {
   const id = pathValue(request, 'id')
   const analysis = parts.analyses.store.find(id)
-  if (analysis === undefined) throw new BackendError(404, `There is no canary analysis "${id}".`)
+  if (analysis === undefined) throw new PortError(404, `There is no canary analysis "${id}".`)
   await checkAccess(parts, request, analysis, right)
   return analysis
 }
 
-/** Users see what they have started, and what belongs to their applications. @throws {BackendError} 403 */
+/** Users see what they have started, and what belongs to their applications. @throws {PortError} 403 */
 async function checkAccess(
   { context }: CanaryParts,
   request: FastifyRequest,
@@ -123,5 +125,5 @@ async function checkAccess(
   if (user === undefined || user === starter) return
   const access = await requireAccess(context, user)
   if (access.mayOnApplication(application, right)) return
-  throw new BackendError(403, `This needs ${right} on the application ${application}, to which the canary analysis belongs.`)
+  throw new PortError(403, `This needs ${right} on the application ${application}, to which the canary analysis belongs.`)
 }

@@ -5,7 +5,8 @@ import type { FastifyInstance } from 'fastify'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { fieldOf, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import { checkBody } from '../requests/check-body.ts'
 import { pathValue, queryValues } from '../requests/request-values.ts'
 import { StoredConfiguration } from './configuration-schema.ts'
@@ -42,36 +43,36 @@ export class Configurations {
     return row && toDocument(row)
   }
 
-  /** @throws {BackendError} 404 */
+  /** @throws {PortError} 404 */
   require(id: string): JsonObject {
     const found = this.find(id)
-    if (found === undefined) throw new BackendError(404, `There is no canary configuration "${id}".`)
+    if (found === undefined) throw new PortError(404, `There is no canary configuration "${id}".`)
     return found
   }
 
-  /** @returns its id @throws {BackendError} 400 for one that exists, or that no analysis could use */
+  /** @returns its id @throws {PortError} 400 for one that exists, or that no analysis could use */
   create(body: unknown): string {
     const given = checkBody(StoredConfiguration, body)
     const nowMs = this.#now()
     const id = textOf(given['id']) ?? randomUUID()
     if (this.find(id) !== undefined)
-      throw new BackendError(400, `The canary configuration "${id}" exists already. Change it with PUT.`)
+      throw new PortError(400, `The canary configuration "${id}" exists already. Change it with PUT.`)
     const createdMs = numberOf(given['createdTimestamp']) ?? nowMs
     this.#save({ ...given, id, ...stamps(createdMs, numberOf(given['updatedTimestamp']) ?? createdMs) })
     return id
   }
 
-  /** @throws {BackendError} 400 */
+  /** @throws {PortError} 400 */
   update(id: string, body: unknown): void {
     const given = checkBody(StoredConfiguration, body)
     const stored = this.find(id)
     // Kayenta answers so, and its clients rely on it.
-    if (stored === undefined) throw new BackendError(400, `There is no canary configuration "${id}". Create it with POST.`)
+    if (stored === undefined) throw new PortError(400, `There is no canary configuration "${id}". Create it with POST.`)
     const createdMs = numberOf(given['createdTimestamp']) ?? numberOf(stored['createdTimestamp']) ?? this.#now()
     this.#save({ ...given, id, ...stamps(createdMs, this.#now()) })
   }
 
-  /** @throws {BackendError} 404 */
+  /** @throws {PortError} 404 */
   remove(id: string): void {
     this.require(id)
     this.#sql.run`DELETE FROM canaries_configurations WHERE id = ${id}`
@@ -85,7 +86,7 @@ export class Configurations {
       .map(toDocument)
       .find((other) => other['id'] !== id && sharesApplication(other, textsOf(config['applications'])))
     if (taken !== undefined) {
-      throw new BackendError(
+      throw new PortError(
         400,
         `A canary configuration named "${name}" exists already in ${textsOf(taken['applications']).join(', ')}. Choose another name.`,
       )

@@ -1,6 +1,6 @@
 /** Judgments in a thread of their own, so that other requests of the back ends do not wait for them. */
 import { SideThread, SideThreadError } from '../../concurrency/side-thread.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import type { JudgeResult, ScoreThresholds } from './judge/judge.ts'
 import type { Outlook, Progress } from './judge/outlook.ts'
 import type { SeriesPair } from './metric-sets.ts'
@@ -34,17 +34,14 @@ const thread = new SideThread<JudgeJob, JudgeReply>({
   maxWaiting: 1000,
 })
 
-/** @throws {BackendError} when the measurements cannot be judged */
+/** @throws {PortError} when the measurements cannot be judged */
 export async function judgeAside(job: JudgeJob): Promise<Judgment> {
   try {
     const reply = await thread.run(job)
     if (reply.kind === 'judged') return reply.judgment
-    throw new BackendError(400, `The measurements cannot be judged: ${reply.message}`)
+    throw new PortError(400, `The measurements cannot be judged: ${reply.message}`)
   } catch (error) {
     if (!(error instanceof SideThreadError)) throw error
-    throw new BackendError(
-      503,
-      `The measurements cannot be judged: ${error.message}. Compare fewer metrics, or with a larger step.`,
-    )
+    throw new PortError(503, `The measurements cannot be judged: ${error.message}. Compare fewer metrics, or with a larger step.`)
   }
 }

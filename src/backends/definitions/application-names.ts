@@ -5,7 +5,7 @@ import { foldName } from '../stores/document-store.ts'
 import type { Definitions } from './collections.ts'
 import { refusal } from './requests.ts'
 
-/** @throws {BackendError} 400 when no application may get the name; what surrounds it is taken off before */
+/** @throws {PortError} 400 when no application may get the name; what surrounds it is taken off before */
 export function checkNewName(name: string): void {
   refuse(name, findApplicationNameObjection(name))
 }
@@ -20,7 +20,7 @@ function refuse(name: string, objection: string | undefined): void {
  * What is saved for an application that does not exist must not look as if it belonged to another one. Applications that exist keep their
  * names, and so does what is stored under them.
  *
- * @throws {BackendError} 400
+ * @throws {PortError} 400
  */
 export function checkApplicationName({ applications }: Definitions, name: string, stored?: unknown): void {
   if (foldName(name) === foldName(String(stored ?? '')) || applications.has(foldName(name))) return

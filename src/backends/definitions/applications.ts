@@ -5,7 +5,7 @@ import { formatJson } from '../../json/json.ts'
 import { isTrue, type JsonObject } from '../../json/values.ts'
 import { ApplicationAttributes, TrafficGuard } from '../../operations/models/applications.ts'
 import { pluginApplication } from '../../permissions/application-name.ts'
-import { userOf } from '../backend.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { checkBody, optionalFlagField } from '../requests/check-body.ts'
 import { pathValue, queryCount } from '../requests/request-values.ts'
 import { isUnchanged } from '../requests/unchanged.ts'
@@ -167,7 +167,7 @@ function checkRules(application: JsonObject): JsonObject {
   return application
 }
 
-/** @throws {BackendError} 400 or 403 when no application of that name may be created */
+/** @throws {PortError} 400 or 403 when no application of that name may be created */
 function save(
   { applications }: Definitions,
   application: JsonObject,

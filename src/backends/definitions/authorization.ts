@@ -5,8 +5,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fieldAt, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { isReadMethod } from '../../telemetry/methods.ts'
-import { BackendError, trustedCallerOf } from '../backend.ts'
+import { trustedCallerOf } from '../hosting/request-caller.ts'
 import { type Access, checkOnApplication, describeMissing, requireAccess } from '../rights/access.ts'
 import type { SecretOwner } from '../secrets/routes.ts'
 import { type DocumentStore, foldName } from '../stores/document-store.ts'
@@ -62,21 +63,21 @@ export function writerAccessOf(request: FastifyRequest): Access | undefined {
   return rights.get(request)?.access
 }
 
-/** @throws {BackendError} 403 */
+/** @throws {PortError} 403 */
 export function checkWriter(request: FastifyRequest, application: unknown): void {
   const access = writerAccessOf(request)
   const name = textOf(application)?.trim()
   if (access !== undefined && name) checkOnApplication(access, name, 'WRITE')
 }
 
-/** @throws {BackendError} 403 */
+/** @throws {PortError} 403 */
 export function checkSecretWriter(request: FastifyRequest, { kind, name }: SecretOwner): void {
   const access = writerAccessOf(request)
   if (kind === 'application') checkWriter(request, name)
   else if (access?.mayOnAccount(name, 'WRITE') === false) throw changeDenied(`This needs WRITE on the account ${name}.`)
 }
 
-/** @throws {BackendError} 403 */
+/** @throws {PortError} 403 */
 export function checkAdministrator(request: FastifyRequest): void {
   const access = writerAccessOf(request)
   if (access === undefined || access.isAdmin) return
@@ -89,7 +90,7 @@ export function checkAdministrator(request: FastifyRequest): void {
  *
  * @see docs/contracts/definitions.md#rules-of-a-save
  *
- * @throws {BackendError} 403
+ * @throws {PortError} 403
  */
 export function checkSaver(request: FastifyRequest, store: DocumentStore, definition: JsonObject): void {
   const known = rights.get(request)
@@ -109,7 +110,7 @@ function checkServiceAccount(access: Access, name: string): void {
   if (!access.mayUse(name)) throw changeDenied(`${access.user} may not use the service account ${name}: a role is missing.`)
 }
 
-/** Instances inherit triggers, and with them the service accounts that these run as. @throws {BackendError} 403 */
+/** Instances inherit triggers, and with them the service accounts that these run as. @throws {PortError} 403 */
 export function checkTemplateTriggers(request: FastifyRequest, template: JsonObject): void {
   const access = writerAccessOf(request)
   if (access === undefined) return
@@ -126,7 +127,7 @@ export function checkTemplateWriter(request: FastifyRequest, templates: readonly
   }
 }
 
-/** @throws {BackendError} 403 */
+/** @throws {PortError} 403 */
 export function checkTemplateReader(request: FastifyRequest, template: JsonObject): void {
   const access = writerAccessOf(request)
   const scopes = scopesOf(template)
@@ -148,6 +149,6 @@ function isGlobal(scope: string): boolean {
   return foldName(scope) === 'global'
 }
 
-export function changeDenied(message: string): BackendError {
-  return new BackendError(403, message, { exception: 'AccessDenied' })
+export function changeDenied(message: string): PortError {
+  return new PortError(403, message, { exception: 'AccessDenied' })
 }

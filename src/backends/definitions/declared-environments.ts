@@ -12,7 +12,7 @@ import { refusal } from './requests.ts'
 /**
  * Refuses what could never be promoted to. What is stored already is left alone: an account may have gone since.
  *
- * @throws {BackendError} 400 with a sentence for each mistake
+ * @throws {PortError} 400 with a sentence for each mistake
  */
 export function checkEnvironments({ context }: Definitions, declared: unknown, stored: unknown): void {
   const accounts = context.isEmbedded('clouddriver') ? accountsOf(context) : undefined

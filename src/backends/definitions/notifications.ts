@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import { NotificationSettings } from '../../operations/models/pipelines.ts'
-import { userOf } from '../backend.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { checkBody } from '../requests/check-body.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { foldName } from '../stores/document-store.ts'

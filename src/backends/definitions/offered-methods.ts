@@ -1,6 +1,6 @@
 /** 405 instead of 404 for a path that exists with other methods only. */
 import type { FastifyInstance } from 'fastify'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 
 /** Call it before the routes are added. */
 export function refuseOtherMethods(app: FastifyInstance): void {
@@ -12,11 +12,11 @@ export function refuseOtherMethods(app: FastifyInstance): void {
     const segments = (request.url.split('?')[0] as string).replace(/\/$/, '').split('/')
     const methods = offered.filter((route) => fits(route.segments, segments)).map((route) => route.method)
     if (methods.length === 0) {
-      throw new BackendError(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' })
+      throw new PortError(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' })
     }
     const known = [...new Set(methods)].join(', ')
     reply.header('allow', known)
-    throw new BackendError(405, `This path is not offered with ${request.method}, only with ${known}.`, {
+    throw new PortError(405, `This path is not offered with ${request.method}, only with ${known}.`, {
       exception: 'MethodNotAllowed',
     })
   })

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { userOf } from '../backend.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { toPermissions } from '../permissions/authorizations.ts'
 import { checkBody } from '../requests/check-body.ts'
 import { pathValue } from '../requests/request-values.ts'

@@ -3,7 +3,7 @@
  * @see docs/contracts/definitions.md#batch
  */
 import { isObject, type JsonObject } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { foldName } from '../stores/document-store.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
 import type { Definitions } from './collections.ts'
@@ -96,7 +96,7 @@ function createJudge(
 
 /** @throws what no rule has thrown */
 function toFailed(entry: unknown, error: unknown): { failed: JsonObject } {
-  if (!(error instanceof BackendError)) throw error
+  if (!(error instanceof PortError)) throw error
   return { failed: { ...(isObject(entry) ? entry : { submitted: entry }), errorMsg: error.message } }
 }
 
@@ -104,9 +104,9 @@ function toFailed(entry: unknown, error: unknown): { failed: JsonObject } {
 function checkAgainstBatch(pipeline: JsonObject, taken: { ids: Set<string>; names: Set<string> }): void {
   const id = foldName(String(pipeline['id']))
   const name = JSON.stringify([foldName(String(pipeline['application'])), foldName(String(pipeline['name']))])
-  if (taken.ids.has(id)) throw new BackendError(400, `An earlier entry of the batch has the same id, "${pipeline['id']}".`)
+  if (taken.ids.has(id)) throw new PortError(400, `An earlier entry of the batch has the same id, "${pipeline['id']}".`)
   if (taken.names.has(name)) {
-    throw new BackendError(
+    throw new PortError(
       400,
       `An earlier entry of the batch has the same name, "${pipeline['name']}", in the application "${pipeline['application']}".`,
     )

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
-import { userOf } from '../backend.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { checkBody } from '../requests/check-body.ts'
 import { describeMissing } from '../rights/access.ts'
 import { type DocumentStore, foldName } from '../stores/document-store.ts'

@@ -9,7 +9,7 @@ import { formatJson, isRawNumber } from '../../json/json.ts'
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { Parameter, Pipeline, PipelineStage, PipelineTrigger } from '../../operations/models/pipelines.ts'
 import { templateOf } from '../../pipeline-templates/references.ts'
-import type { BackendError } from '../backend.ts'
+import type { PortError } from '../../ports/port-error.ts'
 import { describeBatch, describeExcess, describeLongList, describeOversize, pipelineLimitsOf } from '../limits.ts'
 import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
 import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
@@ -74,7 +74,7 @@ export type PipelineBody = z.infer<typeof PipelineFields> & JsonObject
 /**
  * The body in the types that the API document describes.
  *
- * @throws {BackendError} 400 when a field has the wrong type.
+ * @throws {PortError} 400 when a field has the wrong type.
  */
 export function checkPipelineTypes(body: unknown): PipelineBody {
   const checked = checkBody(PipelineFields, body)
@@ -86,7 +86,7 @@ export function checkPipelineTypes(body: unknown): PipelineBody {
   } as PipelineBody
 }
 
-/** @throws {BackendError} 422 when application or name are blank (rule 1); 400 when no application can have the name */
+/** @throws {PortError} 422 when application or name are blank (rule 1); 400 when no application can have the name */
 export function checkPlace(definitions: Definitions, store: DocumentStore, pipeline: PipelineBody): void {
   for (const field of ['application', 'name'] as const) {
     if ((pipeline[field] ?? '').trim() === '')
@@ -104,7 +104,7 @@ interface SaveOptions {
 /**
  * Applies every rule but `checkPatterns`, and answers the document to store, with its id.
  *
- * @throws {BackendError} 400 or 422 with what is wrong.
+ * @throws {PortError} 400 or 422 with what is wrong.
  */
 export function checkPipeline(definitions: Definitions, sent: PipelineBody, { staleCheck, user }: SaveOptions): JsonObject {
   checkPlace(definitions, definitions.pipelines, sent)
@@ -127,7 +127,7 @@ export function checkPipeline(definitions: Definitions, sent: PipelineBody, { st
  * Readers get masks, and send them back. A trigger may come from an older version, but not from one of an application to which the
  * pipeline no longer belongs: its secrets are not the saver's.
  *
- * @throws {BackendError} 400 when nothing is stored for a mask
+ * @throws {PortError} 400 when nothing is stored for a mask
  */
 export function withStoredSecrets(store: DocumentStore, body: PipelineBody): PipelineBody {
   const key = foldName(body.id ?? '')
@@ -137,7 +137,7 @@ export function withStoredSecrets(store: DocumentStore, body: PipelineBody): Pip
   })
 }
 
-/** @throws {BackendError} 400 when the engine would refuse to run it for its size. */
+/** @throws {PortError} 400 when the engine would refuse to run it for its size. */
 export function checkBounds(definitions: Definitions, definition: JsonObject): void {
   const limits = pipelineLimitsOf(definitions.context.settings)
   refuseExcess(describeExcess(objectsOf(definition['stages']), limits))
@@ -145,12 +145,12 @@ export function checkBounds(definitions: Definitions, definition: JsonObject): v
   refuseExcess(describeOversize('The definition', definition, limits.bytes))
 }
 
-/** @throws {BackendError} 400 when a list of the object is too long. */
+/** @throws {PortError} 400 when a list of the object is too long. */
 export function checkLists({ context }: Definitions, what: string, object: JsonObject): void {
   refuseExcess(describeLongList(what, object, pipelineLimitsOf(context.settings)))
 }
 
-/** @throws {BackendError} 400 when the body is no list, or has more definitions than one request may save. */
+/** @throws {PortError} 400 when the body is no list, or has more definitions than one request may save. */
 export function checkBatch({ context }: Definitions, body: unknown): unknown[] {
   const list = checkArray(body)
   refuseExcess(describeBatch(list, pipelineLimitsOf(context.settings)))
@@ -181,7 +181,7 @@ function withCronId(trigger: JsonObject, isForced: boolean): JsonObject {
   return trigger['type'] === 'cron' && (isForced || !hasId) ? { ...trigger, id: randomUUID() } : trigger
 }
 
-/** @throws {BackendError} 400 when another pipeline of the application has the name, ignoring case (rule 8). */
+/** @throws {PortError} 400 when another pipeline of the application has the name, ignoring case (rule 8). */
 export function checkNameIsFree(store: DocumentStore, pipeline: JsonObject, kind: 'pipeline' | 'strategy' = 'pipeline'): void {
   const name = String(pipeline['name'])
   const application = String(pipeline['application'])
@@ -191,7 +191,7 @@ export function checkNameIsFree(store: DocumentStore, pipeline: JsonObject, kind
 }
 
 /** The name belongs to a stored pipeline or strategy; the message tells how to update that one. */
-export function nameTaken(kind: 'pipeline' | 'strategy', name: string, { application, id }: JsonObject): BackendError {
+export function nameTaken(kind: 'pipeline' | 'strategy', name: string, { application, id }: JsonObject): PortError {
   return refusal(
     `A ${kind} named "${name}" exists already in the application "${application}". ` +
       `To update it, send its "id", "${id}"; to save another one, choose another name.`,

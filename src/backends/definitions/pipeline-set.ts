@@ -31,7 +31,7 @@ export function removePipeline({ serviceAccounts }: Definitions, store: Document
   serviceAccounts.remove(foldName(`${id}@managed-service-account`))
 }
 
-/** The pipeline or strategy that a path names by application and name. @throws {BackendError} 404 */
+/** The pipeline or strategy that a path names by application and name. @throws {PortError} 404 */
 export function namedByPath(request: FastifyRequest, store: DocumentStore): JsonObject {
   const application = pathValue(request, 'application')
   const name = pathValue(request, 'name')

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { userOf } from '../backend.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
 import { pathValue, queryCount, queryFlag, queryValues } from '../requests/request-values.ts'
 import { sendList } from '../requests/slices.ts'

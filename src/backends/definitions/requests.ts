@@ -2,7 +2,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { isObject, type JsonObject } from '../../json/values.ts'
-import { BackendError, isFromBackend } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import { isFromBackend } from '../hosting/request-caller.ts'
 import { maskDefinitionText } from '../pipelines/trigger-secrets.ts'
 import { pathValue, queryCount } from '../requests/request-values.ts'
 import { type Slice, sendList, sendSlices } from '../requests/slices.ts'
@@ -16,20 +17,20 @@ export const maxNameLength = 255
 export const nameText = z.string().max(maxNameLength)
 export const optionalName = nameText.nullish()
 
-/** @throws {BackendError} 400 when the body is not an array. */
+/** @throws {PortError} 400 when the body is not an array. */
 export function checkArray(body: unknown): unknown[] {
   if (!Array.isArray(body)) throw refusal('The body must be a JSON array.')
   return body
 }
 
-/** @throws {BackendError} 400 when the id in the body is not that of the path. */
+/** @throws {PortError} 400 when the id in the body is not that of the path. */
 export function checkSameId(sent: string, id: string): void {
   if (foldName(sent) !== foldName(id)) throw refusal(`The id in the body, "${sent}", is not that of the path, "${id}".`)
 }
 
 /** A rule is broken; `errors` lists each broken rule where there may be several. */
-export function refusal(message: string, errors?: string[]): BackendError {
-  return new BackendError(400, message, { exception: 'InvalidRequest', ...(errors === undefined ? {} : { errors }) })
+export function refusal(message: string, errors?: string[]): PortError {
+  return new PortError(400, message, { exception: 'InvalidRequest', ...(errors === undefined ? {} : { errors }) })
 }
 
 /** Why a judge of this process refuses something; undefined when it does not. */
@@ -38,18 +39,18 @@ export function refusalOf(judge: () => void): string | undefined {
     judge()
     return undefined
   } catch (error) {
-    if (!(error instanceof BackendError)) throw error
+    if (!(error instanceof PortError)) throw error
     return error.message
   }
 }
 
-export function missingDefinition(what: string): BackendError {
-  return new BackendError(404, `There is no ${what}.`, { exception: 'NotFound' })
+export function missingDefinition(what: string): PortError {
+  return new PortError(404, `There is no ${what}.`, { exception: 'NotFound' })
 }
 
 /** The object lacks a field that it cannot be without. */
-export function incomplete(message: string): BackendError {
-  return new BackendError(422, message, { exception: 'InvalidEntity' })
+export function incomplete(message: string): PortError {
+  return new PortError(422, message, { exception: 'InvalidEntity' })
 }
 
 /** Stored texts as the caller may see them: only other back ends get secrets. */
@@ -82,14 +83,14 @@ export function keyIn(request: FastifyRequest, name = 'id'): string {
   return foldName(pathValue(request, name))
 }
 
-/** The object that the part `name` of the path names. @throws {BackendError} 404 when there is none. */
+/** The object that the part `name` of the path names. @throws {PortError} 404 when there is none. */
 export function storedAt(request: FastifyRequest, name: string, store: DocumentStore, what: string): JsonObject {
   const found = store.get(keyIn(request, name))
   if (found === undefined) throw missingDefinition(`${what} "${pathValue(request, name)}"`)
   return found
 }
 
-/** Answers with its text as it is stored. @throws {BackendError} 404 when there is none. */
+/** Answers with its text as it is stored. @throws {PortError} 404 when there is none. */
 export function sendStored(reply: FastifyReply, name: string, store: DocumentStore, what: string): FastifyReply {
   const text = store.text(keyIn(reply.request, name))
   if (text === undefined) throw missingDefinition(`${what} "${pathValue(reply.request, name)}"`)

@@ -11,7 +11,7 @@ import { refusal, refusalOf } from './requests.ts'
  * cannot use; logs types that only the services of Spinnaker run. An external engine may know any type, a disabled pipeline does not
  * run, and the stages of an instance come from its template: they are left alone.
  *
- * @throws {BackendError} 400 with the stages, and what to do
+ * @throws {PortError} 400 with the stages, and what to do
  */
 export function checkStages({ context, stageTypes }: Definitions, definition: JsonObject): void {
   if (!context.isEmbedded('orca') || isTrue(definition['disabled']) || definition['type'] === 'templatedPipeline') return

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { SnapshotModel } from '../../operations/models/applications.ts'
-import { userOf } from '../backend.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { checkBody } from '../requests/check-body.ts'
 import { pathValue, queryCount } from '../requests/request-values.ts'
 import { foldName, parseDocument } from '../stores/document-store.ts'

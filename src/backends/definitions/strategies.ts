@@ -1,7 +1,7 @@
 /** Deployment strategies: pipelines in a collection of their own, with fewer rules (docs/contracts/definitions.md#strategies). */
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { userOf } from '../backend.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { sendList } from '../requests/slices.ts'

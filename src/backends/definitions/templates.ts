@@ -5,7 +5,7 @@ import { type JsonObject, objectOf } from '../../json/values.ts'
 import { PipelineTemplate } from '../../operations/models/pipelines.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { parentOf, templateOf } from '../../pipeline-templates/references.ts'
-import { userOf } from '../backend.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
 import { checkBody } from '../requests/check-body.ts'
 import { pathValue, queryFlag, queryValues } from '../requests/request-values.ts'
@@ -84,14 +84,14 @@ function update(definitions: Definitions, request: FastifyRequest): JsonObject {
   })
 }
 
-/** @throws {BackendError} 422 when the template has no id. */
+/** @throws {PortError} 422 when the template has no id. */
 export function checkTemplateId(template: z.infer<typeof TemplateFields>): string {
   if (!template.id?.trim()) throw incomplete('A pipeline template needs an id.')
   checkTemplateName(template)
   return template.id
 }
 
-/** @throws {BackendError} 400 when the name is there and blank */
+/** @throws {PortError} 400 when the name is there and blank */
 export function checkTemplateName({ metadata }: z.infer<typeof TemplateFields>): void {
   if (metadata?.name?.trim() === '') throw refusal('The name in "metadata" of a pipeline template must not be blank.')
 }
@@ -100,13 +100,13 @@ export function checkTemplateName({ metadata }: z.infer<typeof TemplateFields>):
  * The template with stored secrets in place of masks, which readers get.
  *
  * @param ids Under which versions of it are stored
- * @throws {BackendError} 400 when nothing is stored for a mask
+ * @throws {PortError} 400 when nothing is stored for a mask
  */
 export function withSecretsOf<T extends JsonObject>({ templates }: Definitions, template: T, ids: readonly string[]): T {
   return unmaskDefinition(template, () => ids.values().flatMap((id) => templates.versions(foldName(id))))
 }
 
-/** @throws {BackendError} 400 when no instance could run for its size, in either schema */
+/** @throws {PortError} 400 when no instance could run for its size, in either schema */
 export function checkTemplateBounds(definitions: Definitions, template: JsonObject): void {
   checkBounds(definitions, template)
   checkBounds(definitions, pipelineOf(template))
@@ -136,7 +136,7 @@ export function pipelinesUsing({ pipelines }: Definitions, ids: readonly string[
   })
 }
 
-/** @throws {BackendError} 400 when a pipeline is an instance of one of the templates. */
+/** @throws {PortError} 400 when a pipeline is an instance of one of the templates. */
 export function checkUnused(definitions: Definitions, ids: readonly string[]): void {
   const users = pipelinesUsing(definitions, ids)
   if (users.length === 0) return

@@ -20,7 +20,7 @@ const patternsAtATime = 5
 /**
  * Other requests have their turn in between, thus before the transaction of a save.
  *
- * @throws {BackendError} 400 with each pattern that cannot be used, in enabled triggers and in expected artifacts
+ * @throws {PortError} 400 with each pattern that cannot be used, in enabled triggers and in expected artifacts
  */
 export async function checkPatterns(definition: JsonObject): Promise<void> {
   const patterns = [...triggerPatterns(definition), ...artifactPatterns(definition)]

@@ -17,7 +17,7 @@ const firedElsewhere = 'wercker'
  * Refuses enabled triggers that cannot fire. One that is disabled, or is not filled in yet, is left alone, as is what is an
  * expression: it is known once the template is expanded.
  *
- * @throws {BackendError} 400 with each trigger and what is wrong with it
+ * @throws {PortError} 400 with each trigger and what is wrong with it
  */
 export function checkTriggers({ context }: Definitions, definition: JsonObject): void {
   if (!context.isEmbedded('echo')) return

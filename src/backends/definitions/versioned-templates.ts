@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { undecorated } from '../../pipeline-templates/references.ts'
-import { userOf } from '../backend.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
 import { checkBody } from '../requests/check-body.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
@@ -148,7 +148,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, one]) => [key, sorted(one)]))
 }
 
-/** @throws {BackendError} 400 when no instance could run it as it is */
+/** @throws {PortError} 400 when no instance could run it as it is */
 async function checkTemplatePipeline(definitions: Definitions, template: JsonObject): Promise<void> {
   checkTemplateBounds(definitions, template)
   const pipeline = pipelineOf(template)

@@ -20,7 +20,7 @@ interface ConstraintOptions {
 /**
  * Which of the constraints, an object of key to pattern, a document does not satisfy, as a sentence; undefined: it satisfies all.
  *
- * @throws {BackendError} when this event takes too long to match
+ * @throws {PortError} when this event takes too long to match
  */
 export function describeUnsatisfied(constraints: unknown, document: JsonObject, options: ConstraintOptions): string | undefined {
   if (!isObject(constraints)) return undefined

@@ -1,7 +1,7 @@
 /** Routes of the event log. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { pathValue, queryCount, queryValue } from '../requests/request-values.ts'
 import type { EventLog } from './event-log.ts'
 import type { EventFilter, EventOutcome } from './event-log-store.ts'
@@ -17,12 +17,12 @@ export function eventLogRoutes(app: FastifyInstance, log: EventLog): void {
   app.get('/events/:id', (request): JsonObject => {
     const id = pathValue(request, 'id')
     const found = log.find(id, given(request, 'application'))
-    if (found === undefined) throw new BackendError(404, `No event has the id "${id}", or it was removed since.`)
+    if (found === undefined) throw new PortError(404, `No event has the id "${id}", or it was removed since.`)
     return found
   })
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function filterOf(request: FastifyRequest): EventFilter {
   return {
     application: given(request, 'application'),
@@ -39,7 +39,7 @@ function outcomeOf(request: FastifyRequest): EventOutcome | undefined {
   const text = given(request, 'outcome')
   const found = outcomes.find((each) => each === text)
   if (text !== undefined && found === undefined)
-    throw new BackendError(400, `The parameter "outcome" must be one of ${outcomes.join(', ')}.`)
+    throw new PortError(400, `The parameter "outcome" must be one of ${outcomes.join(', ')}.`)
   return found
 }
 

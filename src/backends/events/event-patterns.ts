@@ -1,7 +1,8 @@
 /** Patterns of triggers, matched against one event within one common budget. */
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import { matchesArtifact } from '../pipelines/artifact-match.ts'
 import { createRegexMeter, matchesWhole, occursIn } from '../regex/bounded-regex.ts'
 import { RegexError } from '../regex/regex-syntax.ts'
@@ -60,8 +61,8 @@ function report(context: Pick<BackendContext, 'log'>, pattern: string, reason: s
   context.log.warn({ pattern, reason }, 'a pattern of a trigger is unusable and matches nothing')
 }
 
-function tooLong(): BackendError {
-  return new BackendError(
+function tooLong(): PortError {
+  return new PortError(
     422,
     'The event was not accepted: matching it with the patterns of all triggers takes too long. Send less in one event, or simplify the patterns.',
   )

@@ -2,15 +2,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
-import {
-  askerOf,
-  type Backend,
-  type BackendContext,
-  BackendError,
-  type Caller,
-  type OpenBackend,
-  trustedCallerOf,
-} from '../backend.ts'
+import type { Caller } from '../../ports/caller.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
+import { askerOf, trustedCallerOf } from '../hosting/request-caller.ts'
 import { logUndelivered } from '../notifications/check-at-start.ts'
 import { noticesOfEvent } from '../notifications/life-cycle-notices.ts'
 import { type DeliveryPauses, Notifier, settingsOf, usualPauses } from '../notifications/notifier.ts'
@@ -184,26 +179,26 @@ function mountLists(app: FastifyInstance, context: BackendContext): void {
   }
 }
 
-/** @throws {BackendError} 400 when there is none, or more than one. */
+/** @throws {PortError} 400 when there is none, or more than one. */
 function expressionIn(request: FastifyRequest): string {
   const expression = fieldOf({ ...(request.query as object) }, 'cronExpression')
-  if (typeof expression !== 'string') throw new BackendError(400, 'The query parameter "cronExpression" is required, once.')
+  if (typeof expression !== 'string') throw new PortError(400, 'The query parameter "cronExpression" is required, once.')
   return expression
 }
 
-/** @throws {BackendError} 400 when the body is not JSON. An empty body counts as `{}`. */
+/** @throws {PortError} 400 when the body is not JSON. An empty body counts as `{}`. */
 function parseBody(body: unknown): unknown {
   if (!Buffer.isBuffer(body) || body.length === 0) return {}
   try {
     return parseJson(body.toString(), { maxDepth: maxStoredJsonDepth })
   } catch (error) {
-    throw new BackendError(400, `The body is not usable JSON: ${(error as Error).message}`)
+    throw new PortError(400, `The body is not usable JSON: ${(error as Error).message}`)
   }
 }
 
-/** @throws {BackendError} 400 when the body is not a JSON object. */
+/** @throws {PortError} 400 when the body is not a JSON object. */
 function parseObject(body: unknown): JsonObject {
   const parsed = parseBody(body)
-  if (!isObject(parsed)) throw new BackendError(400, 'The body of a webhook must be a JSON object.')
+  if (!isObject(parsed)) throw new PortError(400, 'The body of a webhook must be a JSON object.')
   return parsed
 }

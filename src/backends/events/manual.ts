@@ -1,8 +1,9 @@
 /** Manual starts: a request for one pipeline, by name or id. */
 import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
+import type { Caller } from '../../ports/caller.ts'
 import { describeParameterProblem } from '../../stage-types/check-parameters.ts'
 import { isExecutionId } from '../../storage/ulid.ts'
-import type { BackendContext, Caller } from '../backend.ts'
+import type { BackendContext } from '../backend.ts'
 import type { Event } from './event.ts'
 import { loadPipeline } from './pipelines.ts'
 import type { Start } from './start.ts'
@@ -11,7 +12,7 @@ import type { Start } from './start.ts'
  * The start that a manual event asks for. A pipeline that is unknown or disabled is no error: a failed execution under the id
  * that the client received reports it (docs/contracts/events.md#manual-starts).
  *
- * @throws {BackendError} when the definitions cannot be read
+ * @throws {PortError} when the definitions cannot be read
  */
 export async function toManualStart(context: BackendContext, event: Event, caller: Caller): Promise<Start | undefined> {
   const application = textOf(event.content['application'])

@@ -1,7 +1,8 @@
 /** Choice of the pipelines that an event starts. @see docs/contracts/events.md#from-event-to-start, steps 1 to 6 */
 import { formatJson } from '../../json/json.ts'
 import { isTrue, type JsonObject, textOf, textsOf } from '../../json/values.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import { requireAccess } from '../rights/access.ts'
 import type { Event } from './event.ts'
@@ -31,7 +32,7 @@ export interface Matching {
  * The triggers that wait for what an event is about, with one start for each that fires. Life-cycle events and unknown types fire
  * none.
  *
- * @throws {BackendError} when the definitions or permissions cannot be read, 503 when the sender may send the event again
+ * @throws {PortError} when the definitions or permissions cannot be read, 503 when the sender may send the event again
  */
 export async function matchTriggers(context: BackendContext, pipelines: EffectivePipelines, event: Event): Promise<Matching> {
   const kind = triggerKinds.find(({ eventType }) => eventType === event.type)
@@ -108,7 +109,7 @@ class PipelineJudge {
   /**
    * A trigger may refer to its secret, which only senders have to prove.
    *
-   * @throws {BackendError} 503 when the secret cannot be read for now
+   * @throws {PortError} 503 when the secret cannot be read for now
    */
   async #refusalOf(defined: JsonObject): Promise<string | undefined> {
     const { kind, pipeline } = this.#judged
@@ -120,7 +121,7 @@ class PipelineJudge {
       const { value: secret } = await this.#context.secrets.reveal(defined['secret'], use)
       return kind.refuses?.({ ...defined, secret }, event)
     } catch (error) {
-      if (error instanceof BackendError && error.status < 500) return error.message
+      if (error instanceof PortError && error.status < 500) return error.message
       throw error
     }
   }

@@ -1,7 +1,9 @@
 /** Current pipeline definitions from the definition store. */
+
+import type { CallService } from '../../external/service-call.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
-import { BackendError, type CallService } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { type EffectivePipeline, type EffectivePipelines, withOwnTriggers } from '../pipelines/effective-pipelines.ts'
 
 /** The service itself reads definitions for matching, without a user. */
@@ -10,7 +12,7 @@ const asAnonymous = { 'x-spinnaker-user': 'anonymous', 'x-spinnaker-anonymous': 
 /**
  * The pipeline that a manual request names, by id or else by name, both exact; enabled ones come first.
  *
- * @throws {BackendError} when the store cannot be read.
+ * @throws {PortError} when the store cannot be read.
  */
 export async function loadPipeline(
   call: CallService,
@@ -30,7 +32,7 @@ export async function loadPipeline(
  * The pipelines that have a trigger of one of these types, with those that they inherit. Others may be among them, as may be
  * disabled pipelines and triggers; a disabled pipeline has its own triggers alone.
  *
- * @throws {BackendError} when the store cannot be read.
+ * @throws {PortError} when the store cannot be read.
  */
 export async function loadTriggeredPipelines(
   call: CallService,
@@ -69,7 +71,7 @@ export async function loadFreshPipeline(
   }
 }
 
-/** @throws {BackendError} 503 when the sender of an event may send it again, else why that would not help. */
+/** @throws {PortError} 503 when the sender of an event may send it again, else why that would not help. */
 async function readList(call: CallService, path: string, headers: Record<string, string>): Promise<unknown> {
   const answer = await call('front50', { method: 'GET', path, headers }).catch((error: unknown) => {
     throw notAccepted(503, (error as Error).message)
@@ -80,9 +82,9 @@ async function readList(call: CallService, path: string, headers: Record<string,
   throw notAccepted(answer.status >= 500 || answer.status === 429 ? 503 : 502, reason)
 }
 
-function notAccepted(status: 502 | 503, reason: string): BackendError {
+function notAccepted(status: 502 | 503, reason: string): PortError {
   const advice = status === 503 ? ' Send it again.' : ''
-  return new BackendError(
+  return new PortError(
     status,
     `The event was not accepted: the pipelines cannot be read from the definition store: ${reason}.${advice}`,
   )

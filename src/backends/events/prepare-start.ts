@@ -1,7 +1,8 @@
 /** Start request for the orchestrator: the definition, its trigger and its build. */
+
+import type { CallService } from '../../external/service-call.ts'
 import { encodeSegment, encodeValue } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
-import type { CallService } from '../backend.ts'
 import { callInTurns } from '../stores/in-turns.ts'
 import type { Start } from './start.ts'
 

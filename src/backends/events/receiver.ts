@@ -1,7 +1,9 @@
 /** Receiver of events: it stores the starts that each causes, and logs what became of it. */
 import { textOf } from '../../json/values.ts'
+import type { Caller } from '../../ports/caller.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { inTransaction } from '../../storage/database.ts'
-import { type BackendContext, BackendError, type Caller } from '../backend.ts'
+import type { BackendContext } from '../backend.ts'
 import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import { type EventRecord, toOutcome } from '../pipelines/event-record.ts'
 import { WorkLine } from '../stores/in-turns.ts'
@@ -42,7 +44,7 @@ export class EventReceiver {
    *
    * @param caller Undefined: Fairlead has observed the event itself
    * @param alongside Stores what belongs to the event, in the same transaction
-   * @throws {BackendError} when the event was not accepted
+   * @throws {PortError} when the event was not accepted
    */
   async handle(event: Event, caller: Caller | undefined, alongside?: () => void): Promise<void> {
     if (event.type === 'manual') return this.#manualLine.run(() => this.#startByHand(event, caller))
@@ -52,7 +54,7 @@ export class EventReceiver {
       this.#carryOut(event, caller, await this.#line.run(() => matchTriggers(context, pipelines, event)), alongside)
     } catch (error) {
       const { message } = error as Error
-      const reason = error instanceof BackendError ? message : 'The event could not be matched, by an error of Fairlead.'
+      const reason = error instanceof PortError ? message : 'The event could not be matched, by an error of Fairlead.'
       const record = toRecord(event, caller)
       // A poll comes back with the same event.
       if (caller === undefined) log.addFailure({ ...record, source: event.source, reason, waiting: [] })
@@ -96,7 +98,7 @@ export class EventReceiver {
    * With authorization, triggers lend the rights of their `runAsUser`: a sender without login must not pass for a build server.
    * Triggers without a secret refuse what is signed, so that a signature may take the place of a login.
    *
-   * @throws {BackendError} 403
+   * @throws {PortError} 403
    */
   #checkSender(event: Event, caller: Caller | undefined): void {
     const { settings } = this.#parts.context
@@ -104,7 +106,7 @@ export class EventReceiver {
     const kind = triggerKinds.find(({ eventType }) => eventType === event.type)
     if (kind?.reportedByServices !== true || (kind.checksSignature === true && isSigned(event))) return
     const message = `Events of the type ${event.type} start triggers without a secret. Send them with an API token, or use a webhook trigger.`
-    throw new BackendError(403, message)
+    throw new PortError(403, message)
   }
 }
 

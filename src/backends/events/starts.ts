@@ -5,10 +5,12 @@
 import type { StatementSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { BackOff } from '../../concurrency/back-off.ts'
+import type { ServiceAnswer, ServiceCall } from '../../external/service-call.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { fieldOf, textOf } from '../../json/values.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { createUlid, isExecutionId } from '../../storage/ulid.ts'
-import { type BackendContext, BackendError, type ServiceAnswer, type ServiceCall } from '../backend.ts'
+import type { BackendContext } from '../backend.ts'
 import { SharedPartStore, sharedPartsMigration } from '../hosting/shared-parts.ts'
 import { WorkLine } from '../stores/in-turns.ts'
 import { prepareStart, toFailedStart } from './prepare-start.ts'
@@ -87,12 +89,12 @@ export class Starts {
    * Stores a start, without sending it. The orchestrator treats a repeated execution id as the same run, so a start that
    * is sent again after a crash or a lost answer runs once.
    *
-   * @throws {BackendError} 503 while too many wait for the orchestrator
+   * @throws {PortError} 503 while too many wait for the orchestrator
    */
   store(start: Start): StoredStart {
     const waitingLength = this.#waiting.values().reduce((sum, { length }) => sum + length, 0)
     if (this.#waiting.size >= maxWaiting || waitingLength >= maxWaitingLength) {
-      throw new BackendError(
+      throw new PortError(
         503,
         `${this.#waiting.size} pipelines wait to be started, because the orchestrator does not answer. Try again.`,
       )

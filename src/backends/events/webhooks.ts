@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
 import { fieldOf, type JsonObject, objectOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import type { Event } from './event.ts'
 import { gitSources } from './kinds/git/sources.ts'
 
@@ -21,7 +22,7 @@ type Surroundings = Pick<BackendContext, 'now' | 'settings'>
 /**
  * The events that a webhook reports, one for each ref; none for a ping or the deletion of a branch.
  *
- * @throws {BackendError} 400 when the source is no code host that is known.
+ * @throws {PortError} 400 when the source is no code host that is known.
  */
 export function toWebhookEvents(webhook: Webhook, { now, settings }: Surroundings): Event[] {
   const { type, source, headers, raw, body } = webhook
@@ -42,7 +43,7 @@ export function toWebhookEvents(webhook: Webhook, { now, settings }: Surrounding
   if (event.type !== 'git') return [event]
   const readChange = gitSources.get(source.toLowerCase())
   if (readChange === undefined) {
-    throw new BackendError(400, describeChoice(source, 'a code host', gitSources.keys()))
+    throw new PortError(400, describeChoice(source, 'a code host', gitSources.keys()))
   }
   const changes = [readChange(body, headers) ?? []].flat()
   const commonSecret = () => settings.triggers?.gitSecret
@@ -57,13 +58,13 @@ export function toWebhookEvents(webhook: Webhook, { now, settings }: Surrounding
 /**
  * The data of a CloudEvent, which arrives in a header of its own.
  *
- * @throws {BackendError} 400 when the data is not JSON or lacks a part that every CloudEvent of this kind has.
+ * @throws {PortError} 400 when the data is not JSON or lacks a part that every CloudEvent of this kind has.
  */
 export function cloudEventData(headers: Record<string, string>): JsonObject {
   const data = objectOf(parse(headers['ce-data'] ?? ''))
   for (const part of ['customData', 'context', 'subject']) {
     if (fieldOf(data, part) === undefined) {
-      throw new BackendError(400, `The CloudEvent in the header Ce-Data lacks "${part}".`)
+      throw new PortError(400, `The CloudEvent in the header Ce-Data lacks "${part}".`)
     }
   }
   return data
@@ -73,6 +74,6 @@ function parse(text: string): unknown {
   try {
     return parseJson(text, { maxDepth: maxStoredJsonDepth })
   } catch {
-    throw new BackendError(400, 'The header Ce-Data holds no JSON.')
+    throw new PortError(400, 'The header Ce-Data holds no JSON.')
   }
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import http from 'node:http'
 import https from 'node:https'
+import { type CallService, type ServiceAnswer, type ServiceCall, ServiceOffError } from '../../external/service-call.ts'
 import { parseEntityTag } from '../../http/validators.ts'
 import { formatJson } from '../../json/json.ts'
 import { parseInPortions } from '../../json/list-portions.ts'
@@ -12,7 +13,6 @@ import { isPage } from '../../upstreams/answer-form.ts'
 import { toHeaderText } from '../../upstreams/header-text.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../../upstreams/services.ts'
-import { type CallService, type ServiceAnswer, type ServiceCall, ServiceOffError } from '../backend.ts'
 
 interface CallServiceSettings {
   services: Partial<Record<ServiceName, ServiceAddress>>

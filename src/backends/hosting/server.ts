@@ -3,20 +3,22 @@ import http from 'node:http'
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
 import { GatewayError } from '../../errors.ts'
+import type { CallService } from '../../external/service-call.ts'
 import { withoutSchemas } from '../../http/without-schemas.ts'
 import { formatJson, maxStoredJsonDepth } from '../../json/json.ts'
 import { definedOf } from '../../json/values.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { migrate } from '../../storage/migrations.ts'
 import type { BackendState } from '../../telemetry/metrics.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from '../backend.ts'
-import { BackendError, backendHeader } from '../backend.ts'
+import type { Backend, BackendContext, BackendSettings, OpenBackend } from '../backend.ts'
 import { acceptJson } from '../requests/accept-bodies.ts'
 import { defaultRetention } from '../retention/settings.ts'
 import { Sweeper } from '../retention/sweeper.ts'
 import { passSecretsOn } from '../secrets/pass-secrets-on.ts'
 import { toStorageError } from '../stores/storage-error.ts'
 import { markNewData } from './data-age.ts'
+import { backendHeader } from './request-caller.ts'
 
 interface BackendServerOptions {
   backends: readonly Backend[]
@@ -105,14 +107,14 @@ function createServer({ log, settings }: BackendServerOptions): FastifyInstance 
   server.setReplySerializer(formatJson)
   server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
     const error = toStorageError(thrown)
-    const status = error instanceof BackendError || error instanceof GatewayError ? error.status : (error.statusCode ?? 500)
+    const status = error instanceof PortError || error instanceof GatewayError ? error.status : (error.statusCode ?? 500)
     // An error of a back end itself, such as an unavailable directory, goes to the caller, who logs it as a failure.
-    if (thrown instanceof BackendError) {
+    if (thrown instanceof PortError) {
       if (status >= 500) log.info({ status, problem: thrown.message }, 'an embedded back end refused what it was asked')
     } else if (status >= 500) {
       log.error({ err: thrown }, 'an embedded back end failed')
     }
-    const fields = error instanceof BackendError ? error.fields : {}
+    const fields = error instanceof PortError ? error.fields : {}
     return reply.code(status).send(errorBody(status, error.message, { exception: error.name, ...fields }))
   })
   server.setNotFoundHandler((request, reply) => {

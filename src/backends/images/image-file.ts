@@ -5,8 +5,8 @@ import { z } from 'zod'
 import { parseYaml } from '../../http/yaml.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { isObject, objectOf } from '../../json/values.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { describeIssues } from '../../settings/describe-issue.ts'
-import { BackendError } from '../backend.ts'
 
 export const imageFileName = 'fairlead-image.yml'
 const maxBytes = 64 * 1024
@@ -154,11 +154,11 @@ function parseOrUndefined(text: string): unknown {
   }
 }
 
-/** @param folder An unpacked image @throws {BackendError} 400 that says what is wrong with it */
+/** @param folder An unpacked image @throws {PortError} 400 that says what is wrong with it */
 export function loadImageFile(folder: string): ImageFile {
   const text = readForeignFile(join(folder, imageFileName))
   if (text === undefined) {
-    throw new BackendError(
+    throw new PortError(
       400,
       `The image has no ${imageFileName} at its root, of at most ${maxBytes} bytes. Add one with "command: [program, argument]".`,
     )
@@ -166,18 +166,18 @@ export function loadImageFile(folder: string): ImageFile {
   return parseImageFile(text)
 }
 
-/** @throws {BackendError} 400 that says what is wrong with it */
+/** @throws {PortError} 400 that says what is wrong with it */
 export function parseImageFile(text: string): ImageFile {
   let document: unknown
   try {
     // A port may be written 8080.0: numbers of any spelling are numbers here.
     document = JSON.parse(formatJson(parseYaml(text, { maxAliasCount: 10 })))
   } catch (error) {
-    throw new BackendError(400, `${imageFileName} is not YAML: ${(error as Error).message.split('\n')[0]}`)
+    throw new PortError(400, `${imageFileName} is not YAML: ${(error as Error).message.split('\n')[0]}`)
   }
   const checked = ImageFile.safeParse(document)
   if (checked.success) return checked.data
-  throw new BackendError(400, `${imageFileName}: ${describeIssues(checked.error, 'the file')}.`)
+  throw new PortError(400, `${imageFileName}: ${describeIssues(checked.error, 'the file')}.`)
 }
 
 /** Undefined unless there is a regular file of at most `maxBytes`: users may have put something else there, such as a pipe without an end. */

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { PortError } from '../../ports/port-error.ts'
 import type { SandboxChoice } from '../../sandbox/settings.ts'
 import { removeTree } from '../../storage/directory-trees.ts'
 import { closeToOthers } from '../../storage/private-files.ts'
-import { BackendError } from '../backend.ts'
 import type { WorkLine } from '../stores/in-turns.ts'
 import { type ImageFile, loadImageFile } from './image-file.ts'
 import type { ImageContent } from './measure-image.ts'
@@ -142,7 +142,7 @@ export class ImageStore {
   /**
    * Stores an archive, tar or tar.gz, as it arrives. Files of the store are its own, also those of archives by other users.
    *
-   * @throws {BackendError} 400 for what is wrong with it; 409 when an account has the version with another content; 413 beyond the bounds
+   * @throws {PortError} 400 for what is wrong with it; 409 when an account has the version with another content; 413 beyond the bounds
    */
   async addArchive(archive: AsyncIterable<Uint8Array>, description: ImageDescription, imageFile?: string): Promise<StoredImage> {
     checkNames(description)
@@ -156,7 +156,7 @@ export class ImageStore {
     }
   }
 
-  /** Stores one that a client sends, once all of it is there. @throws {BackendError} as `addArchive` */
+  /** Stores one that a client sends, once all of it is there. @throws {PortError} as `addArchive` */
   async addUpload(
     archive: AsyncIterable<Uint8Array>,
     description: ImageDescription,
@@ -195,7 +195,7 @@ export class ImageStore {
     const id = `${description.name}:${description.version}`
     const before = this.named(id).filter((other) => haveCommonAccount(other, description))
     if (before.some(({ digest }) => digest !== content.digest)) {
-      throw new BackendError(409, `The image ${id} exists with another content. Give the new one another version.`)
+      throw new PortError(409, `The image ${id} exists with another content. Give the new one another version.`)
     }
     if (!existsSync(this.folderOf(content))) renameSync(folder, this.folderOf(content))
     const missing = description.accounts?.filter((account) => !before.some((other) => isInAccount(other, account)))
@@ -257,15 +257,12 @@ function haveCommonAccount(one: Pick<StoredImage, 'accounts'>, { accounts }: Pic
   return accounts === undefined || accounts.some((account) => isInAccount(one, account))
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function checkNames({ name, version }: ImageDescription): void {
   if (!namePattern.test(name)) {
-    throw new BackendError(400, `"${name}" is no name of an image: write letters, digits, ".", "_" and "-", at most 128.`)
+    throw new PortError(400, `"${name}" is no name of an image: write letters, digits, ".", "_" and "-", at most 128.`)
   }
   if (!versionPattern.test(version)) {
-    throw new BackendError(
-      400,
-      `"${version}" is no version of an image: write letters, digits, ".", "_", "+" and "-", at most 128.`,
-    )
+    throw new PortError(400, `"${version}" is no version of an image: write letters, digits, ".", "_", "+" and "-", at most 128.`)
   }
 }

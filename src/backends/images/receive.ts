@@ -2,14 +2,14 @@
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { bounded, type UnpackBounds } from './unpack.ts'
 
 /**
  * Writes an archive to a file of its own, which the caller removes.
  *
  * @param digest `sha256:` and the expected hash of its bytes; undefined: not checked
- * @throws {BackendError} 400 when it breaks off or has another digest; 413 beyond what an image may have
+ * @throws {PortError} 400 when it breaks off or has another digest; 413 beyond what an image may have
  */
 export async function receiveArchive(
   archive: AsyncIterable<Uint8Array>,
@@ -26,15 +26,15 @@ export async function receiveArchive(
   await pipeline(checked(), createWriteStream(file, { flags: 'wx', mode: 0o600 }))
   const found = `sha256:${hash.digest('hex')}`
   if (digest !== undefined && digest !== found) {
-    throw new BackendError(400, `The archive was damaged on its way: its digest is ${found}, and ${digest} was announced.`)
+    throw new PortError(400, `The archive was damaged on its way: its digest is ${found}, and ${digest} was announced.`)
   }
 }
 
-/** An error of the sender, unlike one of the disk, is the client's. @throws {BackendError} 400 */
+/** An error of the sender, unlike one of the disk, is the client's. @throws {PortError} 400 */
 export async function* readable(archive: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   try {
     yield* archive
   } catch (error) {
-    throw new BackendError(400, `The archive cannot be read: ${(error as Error).message}`)
+    throw new PortError(400, `The archive cannot be read: ${(error as Error).message}`)
   }
 }

@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
+import { PortError } from '../../ports/port-error.ts'
 import { ownSources } from '../../runtime/own-sources.ts'
 import { openSandbox } from '../../sandbox/sandbox.ts'
 import type { SandboxChoice } from '../../sandbox/settings.ts'
-import { BackendError } from '../backend.ts'
 import type { ImageContent } from './measure-image.ts'
 import { readable } from './receive.ts'
 import type { UnpackBounds } from './unpack.ts'
@@ -29,7 +29,7 @@ const memoryBytes = 3 * memoryMegabytes * 1024 * 1024
 
 /**
  * @param folder Empty; after an error its content is undefined.
- * @throws {BackendError} 400 for an archive that is damaged or hostile; 413 beyond the bounds; 507 for a full disk
+ * @throws {PortError} 400 for an archive that is damaged or hostile; 413 beyond the bounds; 507 for a full disk
  */
 export async function unpackBeside(
   archive: AsyncIterable<Uint8Array>,
@@ -54,9 +54,9 @@ export async function unpackBeside(
   const sent = pipeline(readable(archive), child.stdin).catch((error: unknown) => error)
   const [answer, end, fault] = await Promise.all([text(child.stdout), ended, sent])
   // Once it has refused the archive it reads no more, which is no fault of the archive.
-  if (fault instanceof BackendError) throw fault
+  if (fault instanceof PortError) throw fault
   if (answer === '') throw new Error(`The image cannot be unpacked: the process for it ended with ${end}.`)
   const report = JSON.parse(answer) as UnpackReport
-  if (report.kind === 'refused') throw new BackendError(report.status, report.message)
+  if (report.kind === 'refused') throw new PortError(report.status, report.message)
   return report.content
 }

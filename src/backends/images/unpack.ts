@@ -15,7 +15,7 @@ import { dirname, isAbsolute, join, normalize, sep } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { ReadEntry } from 'tar'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { toStorageError } from '../stores/storage-error.ts'
 
 export interface UnpackBounds {
@@ -38,7 +38,7 @@ const kinds: ReadonlySet<string> = new Set([
  * Unpacks a tar archive, compressed with gzip or not. Owners and special modes are not kept.
  *
  * @param folder Empty; after an error its content is undefined.
- * @throws {BackendError} 400 for an archive that is damaged or hostile; 413 beyond the bounds
+ * @throws {PortError} 400 for an archive that is damaged or hostile; 413 beyond the bounds
  */
 export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: string, bounds: UnpackBounds): Promise<void> {
   const { Parser } = await import('tar')
@@ -75,18 +75,15 @@ export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: 
   guard.checkRefusal()
   fault = writer.fault ?? damage ?? fault
   if (fault !== undefined) throw toRefusal(fault)
-  if (guard.entries === 0) throw new BackendError(400, 'The archive is empty, or no tar archive.')
+  if (guard.entries === 0) throw new PortError(400, 'The archive is empty, or no tar archive.')
   makeLinks(folder, guard.links)
   checkLinks(folder)
 }
 
 function toRefusal(fault: Error): Error {
   const known = toStorageError(fault)
-  if (known instanceof BackendError) return known
-  return new BackendError(
-    400,
-    `The archive cannot be unpacked: ${fault.message}. Send a tar archive, compressed with gzip or not.`,
-  )
+  if (known instanceof PortError) return known
+  return new PortError(400, `The archive cannot be unpacked: ${fault.message}. Send a tar archive, compressed with gzip or not.`)
 }
 
 /**
@@ -114,7 +111,7 @@ const zstdMagic = [0x28, 0xb5, 0x2f, 0xfd]
 /** The library recognises compression by the first bytes as well. */
 async function* refusingCompressed({ start, all }: Peeked): AsyncIterable<Uint8Array> {
   if (hasMagic(start, gzipMagic) || hasMagic(start, zstdMagic)) {
-    throw new BackendError(
+    throw new PortError(
       400,
       'The archive is compressed twice, or not with gzip. Send a tar archive, compressed with gzip or not.',
     )
@@ -209,7 +206,7 @@ class EntryGuard {
   readonly #files = new Map<string, number>()
   readonly #folders = new Set<string>(['.'])
   #bytes = 0
-  #refusal: BackendError | undefined
+  #refusal: PortError | undefined
   entries = 0
   /** Symbolic links, which are made last: nothing is written through them, and each may lead through others. */
   readonly links = new Map<string, string>()
@@ -224,7 +221,7 @@ class EntryGuard {
     try {
       this.#check(path, entry)
     } catch (error) {
-      this.#refusal = error as BackendError
+      this.#refusal = error as PortError
       return false
     }
     const isLink = entry.type === 'SymbolicLink'
@@ -265,7 +262,7 @@ class EntryGuard {
     }
   }
 
-  /** Some entries come out of buffers only when the archive has ended. @throws {BackendError} */
+  /** Some entries come out of buffers only when the archive has ended. @throws {PortError} */
   checkRefusal(): void {
     if (this.#refusal !== undefined) throw this.#refusal
   }
@@ -275,7 +272,7 @@ export function isInside(path: string): boolean {
   return !isAbsolute(path) && !path.includes('\0') && !path.split(/[/\\]/).includes('..')
 }
 
-/** @throws {BackendError} 413 beyond what an archive of an image within the bounds can have */
+/** @throws {PortError} 413 beyond what an archive of an image within the bounds can have */
 export async function* bounded(
   archive: AsyncIterable<Uint8Array>,
   { maxBytes, maxEntries }: UnpackBounds,
@@ -289,15 +286,12 @@ export async function* bounded(
   }
 }
 
-function tooLarge(what: string): BackendError {
-  return new BackendError(
-    413,
-    `The archive has ${what}. Make it smaller, or raise local.images.max-size or local.images.max-files.`,
-  )
+function tooLarge(what: string): PortError {
+  return new PortError(413, `The archive has ${what}. Make it smaller, or raise local.images.max-size or local.images.max-files.`)
 }
 
-function hostile(path: string, why: string): BackendError {
-  return new BackendError(400, `The archive is refused: ${JSON.stringify(normalize(path))} ${why}.`)
+function hostile(path: string, why: string): PortError {
+  return new PortError(400, `The archive is refused: ${JSON.stringify(normalize(path))} ${why}.`)
 }
 
 /** Everything below a folder, by path. Links are entries of their own and never followed, unlike by `recursive` of readdir. */
@@ -308,7 +302,7 @@ export function listUnpacked(folder: string, below = ''): { readonly path: strin
   })
 }
 
-/** All folders exist before the first link, so that no link is made through another one. @throws {BackendError} 400 */
+/** All folders exist before the first link, so that no link is made through another one. @throws {PortError} 400 */
 export function makeLinks(folder: string, links: ReadonlyMap<string, string>): void {
   const makeFolderOf = (path: string) => mkdirSync(join(folder, dirname(path)), { recursive: true })
   const makeLink = (path: string, target: string) => {
@@ -333,7 +327,7 @@ export function makeLinks(folder: string, links: ReadonlyMap<string, string>): v
  * A link may lead through others, so that only the finished tree shows where it ends: as the system resolves it, since
  * `realpathSync` shortens `link/..` as text.
  *
- * @throws {BackendError} 400
+ * @throws {PortError} 400
  */
 export function checkLinks(folder: string): void {
   const root = realpathSync.native(folder)

@@ -2,7 +2,7 @@
  * The unpacker: a process of its own that unpacks the archive on its standard input into its working directory, and prints what it
  * found there, or why it refuses the archive.
  */
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { toStorageError } from '../stores/storage-error.ts'
 import { measureImage } from './measure-image.ts'
 import { unpackArchive } from './unpack.ts'
@@ -22,7 +22,7 @@ async function unpack({ bounds, imageFile }: UnpackOrder): Promise<UnpackReport>
 
 function toRefusal(error: unknown): UnpackReport {
   const known = toStorageError(error as Error)
-  return { kind: 'refused', status: known instanceof BackendError ? known.status : 500, message: known.message }
+  return { kind: 'refused', status: known instanceof PortError ? known.status : 500, message: known.message }
 }
 
 const report = await unpack(JSON.parse(process.argv[2] ?? '') as UnpackOrder).catch(toRefusal)

@@ -1,6 +1,6 @@
 /** Accounts: the places that can be deployed to, of every provider. */
 import type { FastifyRequest } from 'fastify'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { pathValue } from '../requests/request-values.ts'
 import type { Account } from './model.ts'
 import { type Answer, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
@@ -18,11 +18,11 @@ const accountsOfType: Answer = (request, { providers, marks }) =>
 
 const account: Answer = (request, infrastructure) => toAccountView(requireAccount(request, infrastructure), infrastructure.marks)
 
-/** @throws {BackendError} 404 */
+/** @throws {PortError} 404 */
 function requireAccount(request: FastifyRequest, { providers }: Infrastructure): Account {
   const name = pathValue(request, 'account')
   const found = providers.flatMap((provider) => provider.accounts).find((one) => one.name === name)
-  if (found === undefined) throw new BackendError(404, `Account does not exist (name: ${name})`)
+  if (found === undefined) throw new PortError(404, `Account does not exist (name: ${name})`)
   return found
 }
 
@@ -32,7 +32,7 @@ const removed: Answer = (request, infrastructure) => {
 }
 
 const notStored: Answer = () => {
-  throw new BackendError(
+  throw new PortError(
     400,
     'Account definitions cannot be stored in this installation. Write them into its configuration (local.accounts), or connect ' +
       'an infrastructure service that stores them (services.clouddriver.baseUrl).',

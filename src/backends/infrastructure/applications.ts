@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { ConsoleWish } from '../../agent/console.ts'
 import { formatJson } from '../../json/json.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { pathValue, pathValues, queryCount, queryFlag, queryValue, queryValues } from '../requests/request-values.ts'
 import { balancersOfGroups } from './clusters.ts'
 import { findLines } from './find-lines.ts'
@@ -72,13 +72,13 @@ const serverGroupsByName: Answer = async (request, infrastructure) => {
 function chosenServerGroups(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {
   const [applications, ids] = ['applications', 'ids'].map((name) => listedValues(request, name))
   if ((applications === undefined) === (ids === undefined)) {
-    throw new BackendError(400, 'Give either "applications" or "ids", and not both.')
+    throw new PortError(400, 'Give either "applications" or "ids", and not both.')
   }
   if (ids === undefined) return (applications ?? []).flatMap((name) => serverGroupsOf(infrastructure, name))
   return ids.flatMap((id) => {
     const parts = id.split(':')
     if (parts.length !== 3 || parts.includes('')) {
-      throw new BackendError(400, `The id "${id}" does not have the form account:region:name.`)
+      throw new PortError(400, `The id "${id}" does not have the form account:region:name.`)
     }
     const [account, region, name] = parts as [string, string, string]
     return findServerGroup(infrastructure, account, region, name) ?? []
@@ -146,10 +146,10 @@ const console: Answer = async (request, infrastructure) => {
   throw missing(request, 'Instance', 'id')
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function consoleWish(request: FastifyRequest): ConsoleWish | undefined {
   const [tail, offset] = [queryCount(request, 'tail'), queryCount(request, 'offset')]
-  if (tail !== undefined && offset !== undefined) throw new BackendError(400, 'Give either "tail" or "offset", not both.')
+  if (tail !== undefined && offset !== undefined) throw new PortError(400, 'Give either "tail" or "offset", not both.')
   if (tail !== undefined) return { tail }
   return offset === undefined ? undefined : { offset }
 }

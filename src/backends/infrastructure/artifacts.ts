@@ -1,7 +1,8 @@
 /** Artifacts: files that pipelines refer to, fetched by the accounts for them. */
 import type { FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, objectOf, textOf } from '../../json/values.ts'
-import { askerOf, BackendError, userOf } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import { askerOf, userOf } from '../hosting/request-caller.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import { type AccountJudge, openAccountJudge } from '../rights/account-use.ts'
 import { artifactAccountTypes } from './artifact-accounts/all.ts'
@@ -31,12 +32,12 @@ const content: Answer = async (request, infrastructure) => {
   return expected === undefined ? found : checkDigest(found, expected, `the artifact of type ${type}`)
 }
 
-/** What the artifact says about its content. @throws {BackendError} 400 */
+/** What the artifact says about its content. @throws {PortError} 400 */
 function expectedDigest({ metadata }: JsonObject) {
   const text = textOf(fieldOf(metadata, 'digest'))
   const digest = text === undefined ? undefined : parseDigest(text)
   if (text !== undefined && digest === undefined)
-    throw new BackendError(400, `The "metadata.digest" of an artifact must be like sha256:…, and is "${text.slice(0, 200)}".`)
+    throw new PortError(400, `The "metadata.digest" of an artifact must be like sha256:…, and is "${text.slice(0, 200)}".`)
   return digest
 }
 
@@ -66,7 +67,7 @@ const settingNames = artifactAccountTypes
   .toSorted()
   .join(', ')
 
-/** @throws {BackendError} 400 naming what to choose or to set, 403 */
+/** @throws {PortError} 400 naming what to choose or to set, 403 */
 function findAccount(
   { artifactAccounts, types }: Infrastructure,
   type: string,
@@ -77,7 +78,7 @@ function findAccount(
   const implied = able.find(({ isImplied }) => isImplied)
   if (implied !== undefined) return implied
   if (types.some(({ artifactTypes }) => artifactTypes?.includes(type))) {
-    throw new BackendError(
+    throw new PortError(
       400,
       `An artifact of type ${type} is an object that is deployed, and has no content to fetch. Choose an artifact that is a file.`,
     )
@@ -95,10 +96,10 @@ function findAccount(
           .map((each) => each.name)
           .join(', ')}.`
   if (name === undefined)
-    throw new BackendError(400, `An artifact of type ${type} needs an artifact account, and the request names none. ${choice}`)
+    throw new PortError(400, `An artifact of type ${type} needs an artifact account, and the request names none. ${choice}`)
   const isKnown = artifactAccounts.some((each) => each.name === name)
   const problem = isKnown ? `does not fetch artifacts of type ${type}` : 'does not exist'
-  throw new BackendError(400, `The artifact account "${name}" ${problem}. ${choice}`)
+  throw new PortError(400, `The artifact account "${name}" ${problem}. ${choice}`)
 }
 
 export const artifactRoutes: InfrastructureRoute[] = [

@@ -7,12 +7,12 @@ export interface Baker {
   /**
    * Starts a bake, or finds the one that does the same.
    *
-   * @throws {BackendError} 400 also with the log of a builder that failed at once; 403
+   * @throws {PortError} 400 also with the log of a builder that failed at once; 403
    * @see docs/contracts/bakery.md#bakes
    */
   request(query: BakeQuery): Promise<BakeView>
   get(id: string): BakeView | undefined
-  /** @throws {BackendError} 400 unless it runs */
+  /** @throws {PortError} 400 unless it runs */
   cancel(id: string): Promise<void>
   /** Secrets are masked. Undefined while nothing is logged. */
   log(id: string): Promise<string | undefined>

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { pathValue, queryFlag, requiredQuery } from '../requests/request-values.ts'
 import type { LoadBalancer, ServerGroup } from './model.ts'
 import {
@@ -114,7 +114,7 @@ async function groupsAtProvider(request: FastifyRequest, infrastructure: Infrast
   return (await groupsOfCluster(request, infrastructure)).filter((group) => group.provider === provider)
 }
 
-function noCluster(request: FastifyRequest): BackendError {
+function noCluster(request: FastifyRequest): PortError {
   return missing(request, 'Cluster', 'cluster', 'account', 'application')
 }
 
@@ -173,7 +173,7 @@ const target: Answer = async (request, infrastructure) => {
   })
   if (outcome.kind === 'found') return toServerGroupView(outcome.group, infrastructure.context.now())
   const place = ['provider', 'account', 'scope', 'cluster'].map((name) => pathValue(request, name)).join('/')
-  throw new BackendError(404, `unable to find ${pathValue(request, 'target')} in ${place}: ${outcome.why}`)
+  throw new PortError(404, `unable to find ${pathValue(request, 'target')} in ${place}: ${outcome.why}`)
 }
 
 const reads = ['application', 'account'] as const

@@ -1,6 +1,6 @@
 /** Reads of entity tags. */
 import { fieldOf, type JsonObject, objectsOf } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { pathValue, queryValue, queryValues } from '../requests/request-values.ts'
 import { accountsOfEntity } from './entity-tag-store.ts'
 import { type Answer, accessOf, get, type InfrastructureRoute, mayRead, missing } from './route.ts'
@@ -50,7 +50,7 @@ const one: Answer = async (request, infrastructure) => {
     infrastructure.entityTags.applicationsOf(found).every((name) => mayRead(access, name, 'application')) &&
     accountsOfEntity(found).every((account) => mayRead(access, account, 'account'))
   // The names are those of the tags, which the caller may not know.
-  if (!isReadable) throw new BackendError(403, 'Access is denied.', { exception: 'AccessDenied' })
+  if (!isReadable) throw new PortError(403, 'Access is denied.', { exception: 'AccessDenied' })
   return found
 }
 

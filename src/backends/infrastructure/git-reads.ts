@@ -2,7 +2,9 @@
 import { dirname, join } from 'node:path'
 import type { FastifyRequest } from 'fastify'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
-import { type BackendContext, BackendError, isFromBackend } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
+import { isFromBackend } from '../hosting/request-caller.ts'
 import { defaultOutsideSettings } from '../outside/settings.ts'
 import { gitArtifacts } from './artifact-accounts/git.ts'
 import type { GitAccount } from './artifact-accounts/git-access.ts'
@@ -47,15 +49,15 @@ const changedPaths: Answer = async (request, { context }) => {
   return { paths: await readers(context).mirrors.changedPaths(repository, push) }
 }
 
-/** @throws {BackendError} 403 for clients, 400 naming the accounts */
+/** @throws {PortError} 403 for clients, 400 naming the accounts */
 function parseRequest(request: FastifyRequest, context: BackendContext): { repository: GitRepository; body: JsonObject } {
-  if (!isFromBackend(request)) throw new BackendError(403, 'Only triggers read repositories in this way.')
+  if (!isFromBackend(request)) throw new PortError(403, 'Only triggers read repositories in this way.')
   const body = objectOf(request.body)
   const url = textOf(body['repository'])
-  if (url === undefined) throw new BackendError(400, 'The trigger names no repository. Set its address as "repository".')
+  if (url === undefined) throw new PortError(400, 'The trigger names no repository. Set its address as "repository".')
   const name = textOf(body['account'])
   if (name === undefined && !/^https?:/i.test(url))
-    throw new BackendError(400, 'SSH needs a key: name an account of artifacts.git-repo as "artifactAccount" of the trigger.')
+    throw new PortError(400, 'SSH needs a key: name an account of artifacts.git-repo as "artifactAccount" of the trigger.')
   return { repository: { url, account: findAccount(name, context) }, body }
 }
 
@@ -67,7 +69,7 @@ function findAccount(name: string | undefined, { settings }: BackendContext): Gi
   const found = accounts.find((account) => account.name === name)
   if (found !== undefined) return found
   const choice = accounts.length === 0 ? 'none is set' : `there are ${accounts.map((account) => account.name).join(', ')}`
-  throw new BackendError(400, `The artifact account "${name}" is none of artifacts.git-repo.accounts: ${choice}.`)
+  throw new PortError(400, `The artifact account "${name}" is none of artifacts.git-repo.accounts: ${choice}.`)
 }
 
 export const gitReadRoutes: InfrastructureRoute[] = [

@@ -1,7 +1,8 @@
 /** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
 import type { FastifyReply, FastifyRequest, RouteHandler } from 'fastify'
+import { PortError } from '../../ports/port-error.ts'
 import type { AccountState } from '../../telemetry/metrics.ts'
-import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
+import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { isSlices, sendSlices } from '../requests/slices.ts'
 import { isUnchanged } from '../requests/unchanged.ts'
@@ -171,5 +172,5 @@ async function attempt(answer: () => unknown): Promise<Outcome> {
 }
 
 function isMissing(error: unknown): boolean {
-  return error instanceof BackendError && error.status === 404
+  return error instanceof PortError && error.status === 404
 }

@@ -1,6 +1,6 @@
 /** Choices of a deployment: networks, instance types, key pairs, certificates and the like. */
 import type { JsonObject } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { pathValue, pathValues, queryValue } from '../requests/request-values.ts'
 import type { Access } from '../rights/access.ts'
 import type { CloudProvider } from './provider.ts'
@@ -61,7 +61,7 @@ const statistics: Answer = async (request, infrastructure) => {
   if (found?.metrics === undefined || group === undefined) return noMetric(request, infrastructure)
   if (!isReadable(await accessOf(request, infrastructure), group)) return noMetric(request, infrastructure)
   const values = await found.metrics.statistics(metric, group).catch((error: Error) => {
-    throw new BackendError(503, error.message)
+    throw new PortError(503, error.message)
   })
   return values ?? noMetric(request, infrastructure)
 }

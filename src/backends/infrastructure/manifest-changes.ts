@@ -1,6 +1,7 @@
 /** What deployments of manifests would change, and what has changed since. */
 import { objectOf, textOf } from '../../json/values.ts'
-import { BackendError, userOf } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import { type Answer, accessOf, checkRight, get, type InfrastructureRoute, isReadable } from './route.ts'
 
@@ -25,7 +26,7 @@ const plan: Answer = async (request, infrastructure) => {
   const description = objectOf(request.body)
   const [account, application] = [textOf(description['account']), textOf(description['application'])]
   if (account === undefined || application === undefined) {
-    throw new BackendError(400, 'A plan needs "account", "application" and "manifests", a list of objects.')
+    throw new PortError(400, 'A plan needs "account", "application" and "manifests", a list of objects.')
   }
   const access = await accessOf(request, infrastructure)
   checkRight(access, { kind: 'account', name: account, right: 'WRITE' })
@@ -35,7 +36,7 @@ const plan: Answer = async (request, infrastructure) => {
       return manifests.plan({ ...description, account, moniker: { app: application } }, userOf(request))
     }
   }
-  throw new BackendError(400, `The account "${account}" does not exist at a provider that deploys manifests.`)
+  throw new PortError(400, `The account "${account}" does not exist at a provider that deploys manifests.`)
 }
 
 export const manifestChangeRoutes: InfrastructureRoute[] = [

@@ -1,7 +1,7 @@
 /** Manifests: by name, and those of a cluster. */
 import type { FastifyRequest } from 'fastify'
 import { describeChoice } from '../../names/edit-distance.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { pathValue, pathValues, queryFlag } from '../requests/request-values.ts'
 import type { ClusterMember } from './provider.ts'
 import { type Answer, accessOf, checkOwners, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
@@ -23,7 +23,7 @@ const manifest: Answer = async (request, infrastructure) => {
     await checkOwners(request, infrastructure, found)
     return found.view
   }
-  throw new BackendError(404, `Unable to find ${name} in ${account}/${location}`)
+  throw new PortError(404, `Unable to find ${name} in ${account}/${location}`)
 }
 
 const manifestsOfCluster: Answer = async (request, infrastructure) => {
@@ -49,7 +49,7 @@ const criteria: Readonly<Record<string, (members: readonly ClusterMember[]) => C
 const dynamicManifest: Answer = async (request, infrastructure) => {
   const criterion = pathValue(request, 'criteria').toLowerCase()
   const choose = Object.hasOwn(criteria, criterion) ? criteria[criterion] : undefined
-  if (choose === undefined) throw new BackendError(400, describeChoice(criterion, 'a criterion', Object.keys(criteria)))
+  if (choose === undefined) throw new PortError(400, describeChoice(criterion, 'a criterion', Object.keys(criteria)))
   const found = choose(await membersOf(request, infrastructure))
   if (found !== undefined) return found.view
   const { account, location, kind, application, cluster } = pathValues(
@@ -60,7 +60,7 @@ const dynamicManifest: Answer = async (request, infrastructure) => {
     'application',
     'cluster',
   )
-  throw new BackendError(
+  throw new PortError(
     404,
     `Unable to find the ${criterion} ${kind} of the cluster "${cluster}" of ${application} in ${account}/${location}`,
   )

@@ -3,7 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
 import { ownAccountAdvice } from '../../permissions/built-in-roles.ts'
-import { BackendError, trustedCallerOf, userOf } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import { trustedCallerOf, userOf } from '../hosting/request-caller.ts'
 import { ownAccounts } from '../permissions/resources.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import { type Access, lackingOf } from '../rights/access.ts'
@@ -42,14 +43,14 @@ const judge: Answer = async (request, infrastructure) => {
   return { errors: refused.length > 0 ? refused : problemsOf(operations, infrastructure) }
 }
 
-/** Why operations may not even be looked at. @throws {BackendError} 400 when there are none */
+/** Why operations may not even be looked at. @throws {PortError} 400 when there are none */
 async function refusals(
   operations: readonly SubmittedOperation[],
   request: FastifyRequest,
   infrastructure: Infrastructure,
 ): Promise<string[]> {
   if (operations.length === 0) {
-    throw new BackendError(400, 'Send a list of operations, each an object with one key: [{"<operation>": {…}}].')
+    throw new PortError(400, 'Send a list of operations, each an object with one key: [{"<operation>": {…}}].')
   }
   const access = await accessOf(request, infrastructure)
   return operations.flatMap((operation) => refusalsOf(operation, infrastructure, access))
@@ -69,8 +70,8 @@ function resource(id: string): JsonObject {
   return { id, resourceUri: `/task/${id}` }
 }
 
-function validationFailed(errors: readonly string[]): BackendError {
-  return new BackendError(400, `Validation Failed: ${errors.join(' ')}`, { errors })
+function validationFailed(errors: readonly string[]): PortError {
+  return new PortError(400, `Validation Failed: ${errors.join(' ')}`, { errors })
 }
 
 /** A list of one-key objects, name to description. */
@@ -139,7 +140,7 @@ function deniedBy(access: Access, description: JsonObject, type: OperationType):
 const task: Answer = async (request, infrastructure) => {
   const id = pathValue(request, 'id')
   const [found, subject] = [infrastructure.tasks.view(id), infrastructure.tasks.subjectOf(id)]
-  if (found === undefined || subject === undefined) throw new BackendError(404, `Task not found (id: ${id})`)
+  if (found === undefined || subject === undefined) throw new PortError(404, `Task not found (id: ${id})`)
   if (subject.user === userOf(request)) return found
   const access = await accessOf(request, infrastructure)
   for (const name of subject.applications) checkReadable(access, name, 'application')
@@ -149,7 +150,7 @@ const task: Answer = async (request, infrastructure) => {
 
 /** Reads are always current here, so a refresh has nothing to do and nothing stays pending. */
 const refreshed: Answer = (request) => {
-  if (request.body !== undefined && !isObject(request.body)) throw new BackendError(400, 'The body is not a JSON object.')
+  if (request.body !== undefined && !isObject(request.body)) throw new PortError(400, 'The body is not a JSON object.')
   return { cachedIdentifiersByType: {} }
 }
 

@@ -1,7 +1,8 @@
 /** Clusters of a project: its definition, joined with the running server groups. */
 import { pathTo } from '../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { addCounts } from './health.ts'
 import type { ServerGroup } from './model.ts'
@@ -66,8 +67,8 @@ function lastPushOf(groups: readonly ServerGroup[]): number {
 
 async function loadProject(context: BackendContext, project: string): Promise<unknown> {
   const answer = await context.call('front50', { method: 'GET', path: pathTo`/v2/projects/${project}` })
-  if (answer.status === 404) throw new BackendError(404, `Project not found (id: ${project})`)
-  if (answer.status !== 200) throw new BackendError(502, `The definition store answered ${answer.status} for a project.`)
+  if (answer.status === 404) throw new PortError(404, `Project not found (id: ${project})`)
+  if (answer.status !== 200) throw new PortError(502, `The definition store answered ${answer.status} for a project.`)
   return answer.body
 }
 

@@ -116,17 +116,17 @@ export interface ManifestReads {
   /**
    * Live; undefined: there is no such.
    *
-   * @throws {BackendError} 5xx where the account does not answer
+   * @throws {PortError} 5xx where the account does not answer
    */
   find(name: ManifestName, choice: ManifestChoice): Promise<OwnResource | undefined>
-  /** Live, oldest first. @throws {BackendError} 5xx */
+  /** Live, oldest first. @throws {PortError} 5xx */
   ofCluster(cluster: ManifestCluster): Promise<readonly ClusterMember[]>
   /** Deployed objects that something else has changed since. */
   drift(query: DriftQuery): Promise<readonly OwnResource[]>
   /**
    * What a deployment would change; nothing is changed. The caller may change account and application.
    *
-   * @throws {BackendError} 400 for manifests that cannot be deployed
+   * @throws {PortError} 400 for manifests that cannot be deployed
    */
   plan(description: JsonObject, user: string): Promise<readonly JsonObject[]>
 }
@@ -176,7 +176,7 @@ export interface ImageQuery {
 }
 
 export interface ImageReads {
-  /** @throws {BackendError} 400 for a query that the provider cannot answer */
+  /** @throws {PortError} 400 for a query that the provider cannot answer */
   find(query: ImageQuery): JsonObject[]
   tags(account: string, repository: string): string[]
   /** None: there is no such image in the region of the account. */

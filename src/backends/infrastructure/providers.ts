@@ -1,7 +1,7 @@
 /** Reads that name a cloud provider: its load balancers, images and charts. */
 import type { FastifyRequest } from 'fastify'
 import { type JsonObject, textsOf } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { pathValue, pathValues, queryValue, requiredQuery } from '../requests/request-values.ts'
 import type { Access } from '../rights/access.ts'
 import type { CloudProvider, ImageQuery } from './provider.ts'
@@ -25,7 +25,7 @@ function requireProvider(request: FastifyRequest, infrastructure: Infrastructure
   const id = pathValue(request, 'provider')
   const provider = providerOf(infrastructure, id)
   if (provider !== undefined) return provider
-  throw new BackendError(status, unknownProvider(infrastructure, id))
+  throw new PortError(status, unknownProvider(infrastructure, id))
 }
 
 const loadBalancers: Answer = async (request, infrastructure) => {
@@ -93,7 +93,7 @@ const imageDetails: Answer = async (request, infrastructure) => {
 
 /** No provider here has charts. */
 const noCharts: Answer = (request, infrastructure) => {
-  throw new BackendError(404, unknownProvider(infrastructure, pathValue(request, 'provider')))
+  throw new PortError(404, unknownProvider(infrastructure, pathValue(request, 'provider')))
 }
 
 const noChartTags: Answer = (request, infrastructure) => {

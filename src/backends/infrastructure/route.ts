@@ -1,7 +1,9 @@
 /** One row of the infrastructure service's tables, and what most answers share. */
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { type BackendContext, BackendError, userOf } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { type Access, type ApplicationRight, lackingOf, requireAccess } from '../rights/access.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
@@ -31,7 +33,7 @@ export interface InfrastructureRoute {
   answer: Answer
 }
 
-/** The body of a 200, its JSON, or slices of that; anything else is thrown as a BackendError. */
+/** The body of a 200, its JSON, or slices of that; anything else is thrown as a PortError. */
 export type Answer = (request: FastifyRequest, infrastructure: Infrastructure) => unknown
 
 export function get(path: string, answer: Answer, reads: InfrastructureRoute['reads'] = []): InfrastructureRoute {
@@ -70,17 +72,17 @@ export function notFound(kind: string, ...names: string[]): Answer {
   }
 }
 
-export function missing(request: FastifyRequest, kind: string, ...names: string[]): BackendError {
+export function missing(request: FastifyRequest, kind: string, ...names: string[]): PortError {
   const named = names.map((name) => `${name === '*' ? 'id' : name}: ${pathValue(request, name)}`)
-  return new BackendError(404, `${kind} not found (${named.join(', ')})`)
+  return new PortError(404, `${kind} not found (${named.join(', ')})`)
 }
 
-/** @throws {BackendError} 503 while the permission service cannot be asked: an empty list would look like lost servers */
+/** @throws {PortError} 503 while the permission service cannot be asked: an empty list would look like lost servers */
 export function accessOf(request: FastifyRequest, { context }: Infrastructure): Promise<Access> {
   return requireAccess(context, userOf(request))
 }
 
-/** @throws {BackendError} 403 */
+/** @throws {PortError} 403 */
 export function checkReadable(access: Access, name: string, kind: NeededRight['kind']): void {
   checkRight(access, { kind, name, right: 'READ' })
 }
@@ -90,14 +92,14 @@ type NeededRight =
   | { readonly kind: 'application'; readonly name: string; readonly right: ApplicationRight }
   | { readonly kind: 'account'; readonly name: string; readonly right: 'READ' | 'WRITE' }
 
-/** @throws {BackendError} 403 */
+/** @throws {PortError} 403 */
 export function checkRight(access: Access, { kind, name, right }: NeededRight): void {
   const has = (one: Access) => (kind === 'application' ? one.mayOnApplication(name, right) : one.mayOnAccount(name, right))
   if (has(access)) return
   const user = lackingOf(access, has)
   const advice = user === 'anonymous' ? ` ${anonymousAdvice}` : ''
   const text = `Access denied to ${kind} ${name}: ${user} has no ${right}.${advice}`
-  throw new BackendError(403, text, { exception: 'AccessDenied' })
+  throw new PortError(403, text, { exception: 'AccessDenied' })
 }
 
 export function mayRead(access: Access, name: string, kind: NeededRight['kind']): boolean {
@@ -115,17 +117,17 @@ export function ownersOf({ moniker, coOwners = [] }: Owned): string[] {
   return moniker.app === null ? [] : [moniker.app, ...coOwners]
 }
 
-/** The applications of what was found count, not the one that the path names. @throws {BackendError} 403 */
+/** The applications of what was found count, not the one that the path names. @throws {PortError} 403 */
 export async function checkOwners(request: FastifyRequest, infrastructure: Infrastructure, owned: Owned): Promise<void> {
   checkOwned(await accessOf(request, infrastructure), owned)
 }
 
-/** @throws {BackendError} 403 */
+/** @throws {PortError} 403 */
 export function checkOwned(access: Access, owned: Owned): void {
   for (const name of ownersOf(owned)) checkReadable(access, name, 'application')
   if (owned.unknownController === undefined || access.isAdmin) return
   const text = `Whose this object is cannot be known: its controller ${owned.unknownController} cannot be found. An administrator can read it.`
-  throw new BackendError(403, text, { exception: 'AccessDenied' })
+  throw new PortError(403, text, { exception: 'AccessDenied' })
 }
 
 const anonymousAdvice = 'A pipeline that no user starts acts for a service account if its trigger has runAsUser.'

@@ -3,7 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import { encodeValue } from '../../http/encode-path.ts'
 import { formatJson } from '../../json/json.ts'
 import { type JsonObject, objectOf, textOf, textsOf } from '../../json/values.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import { queryValue, queryValues } from '../requests/request-values.ts'
 import { listSlices } from '../requests/slices.ts'
 import type { Access } from '../rights/access.ts'
@@ -30,7 +31,7 @@ const ownParameters = new Set(['q', 'type', 'platform', 'page', 'pageSize', 'all
 /** @see docs/contracts/infrastructure.md#search */
 const search: Answer = async (request, infrastructure) => {
   const types = queryValues(request, 'type').flatMap((value) => value.split(',').filter((type) => type !== ''))
-  if (types.length === 0) throw new BackendError(400, 'The query parameter "type" is required.')
+  if (types.length === 0) throw new PortError(400, 'The query parameter "type" is required.')
   const pageNumber = positive(queryValue(request, 'page'), 1)
   const pageSize = positive(queryValue(request, 'pageSize'), 10_000)
   const query = queryValue(request, 'q') ?? ''

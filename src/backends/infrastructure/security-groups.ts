@@ -1,6 +1,6 @@
 /** Security groups: by account, provider and region, and the details of one. */
 import type { FastifyRequest } from 'fastify'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { pathValues, queryValue } from '../requests/request-values.ts'
 import type { SecurityGroup } from './model.ts'
 import { type Answer, accessOf, get, type Infrastructure, type InfrastructureRoute, securityGroupsOf } from './route.ts'
@@ -41,7 +41,7 @@ const details: Answer = (request, infrastructure) => {
     (group) => group.region === region && group.name === name && (vpcId === '*' || (group.vpcId ?? '') === vpcId),
   )
   const [only] = found
-  if (only === undefined || found.length > 1) throw new BackendError(404, `Security group '${name}' does not exist`)
+  if (only === undefined || found.length > 1) throw new PortError(404, `Security group '${name}' does not exist`)
   return toSecurityGroupView(only)
 }
 

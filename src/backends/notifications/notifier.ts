@@ -87,7 +87,7 @@ export class Notifier {
     return this.#outbox.deliveriesOf(executionId)
   }
 
-  /** Sends at once and once. @returns why it was not delivered @throws {BackendError} 403 */
+  /** Sends at once and once. @returns why it was not delivered @throws {PortError} 403 */
   async test(delivery: Delivery, user: string | undefined): Promise<string | undefined> {
     const { type, notice } = delivery
     ;(await this.#judgeFor([delivery], user))?.check(this.#accountOf(type), kind)
@@ -101,7 +101,7 @@ export class Notifier {
     }
   }
 
-  /** Undefined: all users may use them, and nothing has to be asked. @throws {BackendError} 503 */
+  /** Undefined: all users may use them, and nothing has to be asked. @throws {PortError} 503 */
   async #judgeFor(deliveries: readonly Pick<Delivery, 'type'>[], user: string | undefined): Promise<AccountJudge | undefined> {
     const isRestricted = deliveries.some(({ type }) => this.#accountOf(type).use !== undefined)
     return isRestricted ? openAccountJudge(this.#context, user) : undefined

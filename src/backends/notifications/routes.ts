@@ -1,8 +1,10 @@
 /** Routes of notifications: what is offered, requests to send one, tests, and warnings. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type JsonObject, textOf } from '../../json/values.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { createUlid } from '../../storage/ulid.ts'
-import { askerOf, type BackendContext, BackendError } from '../backend.ts'
+import type { BackendContext } from '../backend.ts'
+import { askerOf } from '../hosting/request-caller.ts'
 import { noticesOfRequest } from './life-cycle-notices.ts'
 import type { Notice } from './notification-type.ts'
 import { type Notifier, settingsOf } from './notifier.ts'
@@ -45,18 +47,18 @@ export function notificationRoutes(
   app.post('/notifications/warnings', (request) => describeUndeliveredTypes(typesOfRecord(parse(request.body)), types))
 
   app.post('/notifications/callbacks/:source', () => {
-    throw new BackendError(404, 'No chat tool is configured that could call back.')
+    throw new PortError(404, 'No chat tool is configured that could call back.')
   })
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function toTest(request: FastifyRequest, body: JsonObject, now: number): { type: string; notice: Notice } {
   const type = textOf(body['type'])
-  if (type === undefined) throw new BackendError(400, 'The field "type" is missing, such as "email".')
+  if (type === undefined) throw new PortError(400, 'The field "type" is missing, such as "email".')
   const known = notificationTypeOf(type)
   const address = textOf(body['address'])?.trim() ?? ''
   if (address === '' && known !== undefined && known.address.isOptional !== true)
-    throw new BackendError(400, `The field "address" is missing: ${known.address.label}.`)
+    throw new PortError(400, `The field "address" is missing: ${known.address.label}.`)
   const application = textOf(body['application']) ?? ''
   const user = textOf(request.headers['x-spinnaker-user']) ?? 'anonymous'
   const subject = `${application}: a test notification`

@@ -1,8 +1,9 @@
 /** Calls for several users to a service that is not embedded: it knows one user a call. */
+
+import type { ServiceAnswer, ServiceCall } from '../../external/service-call.ts'
 import { decodeSegment } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, textOf } from '../../json/values.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import type { ServiceAnswer, ServiceCall } from '../backend.ts'
 import { accountOf } from '../infrastructure/operation-type.ts'
 import { type Access, describeMissing } from '../rights/access.ts'
 import type { EngineOptions } from './engine-parts.ts'

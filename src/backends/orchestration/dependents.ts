@@ -6,7 +6,8 @@
 import { pathTo } from '../../http/encode-path.ts'
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { joinUsers } from '../../names/acting-users.ts'
-import { anonymous, BackendError } from '../backend.ts'
+import { anonymous } from '../../ports/caller.ts'
+import { PortError } from '../../ports/port-error.ts'
 import type { EffectivePipeline } from '../pipelines/effective-pipelines.ts'
 import { type EventRecord, type TriggerOutcome, toOutcome } from '../pipelines/event-record.ts'
 import { foldName } from '../stores/document-store.ts'
@@ -105,7 +106,7 @@ async function prepareDependent(engine: EngineParts, dependent: Dependent): Prom
   try {
     return await prepareChild(child, parent, starter.headers, engine.options)
   } catch (error) {
-    if (!(error instanceof BackendError) || error.status >= 500) throw error
+    if (!(error instanceof PortError) || error.status >= 500) throw error
     return recordFailure(child, error.message, callerAs(starter.headers, parent), engine.options)
   }
 }
@@ -129,7 +130,7 @@ interface Starter {
  * when that user may not execute the child, or may not read the parent, which the child receives. Who has steered the parent has
  * steered what follows: the child acts for those users, too, and each of them needs these rights.
  *
- * @throws {BackendError} 503 while the permission service cannot be asked
+ * @throws {PortError} 503 while the permission service cannot be asked
  * @see docs/contracts/events.md#user-of-a-run, docs/contracts/permissions.md#anonymous
  */
 async function starterOf(engine: EngineParts, { parent, definition, trigger }: Dependent): Promise<Starter | undefined> {

@@ -1,9 +1,9 @@
 /** Dependencies of the engine, and the part of it that its helpers use. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
+import type { CallService } from '../../external/service-call.ts'
 import type { JsonObject } from '../../json/values.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import type { CallService } from '../backend.ts'
 import type { PipelineLimits } from '../limits.ts'
 import type { CallOutside } from '../outside/call-outside.ts'
 import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
@@ -37,7 +37,7 @@ export interface EngineOptions {
   pipelines: EffectivePipelines
   /** Whether a permission service decides what users may do. */
   judges: boolean
-  /** What a user may do at this moment. @throws {BackendError} 503 while the permission service cannot be asked */
+  /** What a user may do at this moment. @throws {PortError} 503 while the permission service cannot be asked */
   accessOf: (user: string | undefined) => Promise<Access>
   /** Who has to have the rights, too, for what a run starts that no user has started. @see automaticUserOfChild */
   vouchersOf: (definition: JsonObject) => Promise<string | undefined>

@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { within } from '../../concurrency/within.ts'
 import { fieldOf } from '../../json/values.ts'
 import { summarizeExecution } from '../../live/summary.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { timeOfUlid } from '../../storage/ulid.ts'
 import type { BackendState, EndedCount } from '../../telemetry/metrics.ts'
-import { BackendError } from '../backend.ts'
 import { ExecutionChanges, summaryOf } from './changes.ts'
 import { DueQueue } from './due-queue.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
@@ -183,7 +183,7 @@ export class Engine implements EngineParts {
     }
   }
 
-  /** @throws {BackendError} 404 when there is no such record, or it is of the other type. */
+  /** @throws {PortError} 404 when there is no such record, or it is of the other type. */
   read(id: string, type: ExecutionType): Execution {
     return checkFound(this.options.store.load(id), id, type)
   }
@@ -435,7 +435,7 @@ export class Engine implements EngineParts {
     try {
       child = unit.submit(result.start)
     } catch (error) {
-      if (!(error instanceof BackendError)) throw error
+      if (!(error instanceof PortError)) throw error
       applyFailure(run, new StageError([error.message]))
       return
     }

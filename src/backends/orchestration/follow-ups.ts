@@ -1,5 +1,5 @@
 /** Follow-ups of a state change, stored with the execution so that they survive a crash. */
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { type Dependents, prepareDependents, toEventRecords } from './dependents.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { graphOf } from './machine/graph.ts'
@@ -53,7 +53,7 @@ function startDependent({ options: { log } }: EngineParts, unit: UnitOfWork, chi
   try {
     unit.submit(child)
   } catch (error) {
-    if (!(error instanceof BackendError)) throw error
+    if (!(error instanceof PortError)) throw error
     log.warn({ pipeline: child.pipelineConfigId, reason: error.message }, 'a dependent pipeline was not started')
     unit.record(asFailed(child, error.message))
   }

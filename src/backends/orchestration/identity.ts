@@ -2,7 +2,7 @@
 import { isTrue } from '../../json/values.ts'
 import { joinUsers, usersOf } from '../../names/acting-users.ts'
 import { toUserKey } from '../../names/user-name.ts'
-import { anonymous } from '../backend.ts'
+import { anonymous } from '../../ports/caller.ts'
 import { graphOf } from './machine/graph.ts'
 import type { Execution, ExecutionPlace, Identity, Stage } from './model.ts'
 import { typeNameOf } from './stages/stage-type.ts'

@@ -4,9 +4,9 @@
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { CallService } from '../../external/service-call.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf, objectsOf } from '../../json/values.ts'
-import type { CallService } from '../backend.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'

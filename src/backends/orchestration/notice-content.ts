@@ -1,6 +1,7 @@
 /** Content of what the event service gets for notifications, with expressions evaluated and secrets masked. */
+
+import type { ServiceCall } from '../../external/service-call.ts'
 import { definedOf, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
-import type { ServiceCall } from '../backend.ts'
 import { executionScope } from './expressions/scopes.ts'
 import { evaluateTree } from './expressions/template.ts'
 import { identityHeaders } from './identity.ts'

@@ -1,9 +1,10 @@
 /** The embedded orchestration engine, which replaces `orca`. */
 import http from 'node:http'
 import type { FastifyError, FastifyInstance } from 'fastify'
+import { PortError } from '../../ports/port-error.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import { nameOfService } from '../../upstreams/services.ts'
-import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
+import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
 import { pipelineLimitsOf } from '../limits.ts'
 import { describeUndeliveredTypes, typesOfDefinition } from '../notifications/warnings.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
@@ -152,9 +153,9 @@ function joinRepeated(app: FastifyInstance): void {
 function answerErrors(app: FastifyInstance, { log, now }: BackendContext): void {
   app.setErrorHandler<FastifyError>((thrown, _request, reply) => {
     const error = toStorageError(thrown)
-    const status = error instanceof BackendError ? error.status : (error.statusCode ?? 500)
+    const status = error instanceof PortError ? error.status : (error.statusCode ?? 500)
     if (status >= 500) log.error({ err: thrown }, 'a request to the orchestration engine failed')
-    const fields = error instanceof BackendError ? error.fields : {}
+    const fields = error instanceof PortError ? error.fields : {}
     return reply
       .code(status)
       .send({ timestamp: now(), status, error: http.STATUS_CODES[status] ?? 'Error', message: error.message, ...fields })

@@ -1,6 +1,6 @@
 /** Text by which searches find an execution: its name, its parameters, and the version that it is a run of. */
 import { fieldAt, objectOf, objectsOf } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import type { Execution } from './model.ts'
 
 /** Values of a trigger may be long. */
@@ -39,7 +39,7 @@ function textFor(value: unknown): string {
  */
 export function searchTermsOf(parameter: string | undefined, text: string | undefined): readonly string[] {
   const words = (text ?? '').split(/\s+/).filter((word) => word !== '')
-  if (words.length > maxWords) throw new BackendError(400, `"text" has ${words.length} words; use at most ${maxWords}.`)
+  if (words.length > maxWords) throw new PortError(400, `"text" has ${words.length} words; use at most ${maxWords}.`)
   const line =
     parameter === undefined || parameter === '' ? [] : [parameter.includes('=') ? `\n${parameter}\n` : `\n${parameter}=`]
   return [...line, ...words].map((term) => term.toLowerCase())

@@ -1,8 +1,8 @@
 /** Values of secrets in what leaves the engine: docs/contracts/secrets.md#references. */
 import { decodeSegment, encodeValue } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
+import { PortError } from '../../ports/port-error.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { BackendError } from '../backend.ts'
 import { accountOf } from '../infrastructure/operation-type.ts'
 import { allReferencesIn, mapHolders } from '../secrets/references.ts'
 import type { Revealed, SecretUse } from '../secrets/secret-values.ts'
@@ -31,7 +31,7 @@ export async function revealForStage<T>(
   try {
     return await secrets.reveal(value, useOf(place, account))
   } catch (error) {
-    if (!(error instanceof BackendError)) throw error
+    if (!(error instanceof PortError)) throw error
     throw error.status >= 500 ? new RetryableError([error.message]) : new StageError([error.message])
   }
 }

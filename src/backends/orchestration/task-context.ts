@@ -1,7 +1,9 @@
 /** Context of a step: the present state, calls as the right user, and other executions. */
+
+import { type ServiceAnswer, ServiceOffError } from '../../external/service-call.ts'
 import { fieldOf, objectOf, textOf, textsOf } from '../../json/values.ts'
 import { joinUsers, usersOf } from '../../names/acting-users.ts'
-import { authorFault, type ServiceAnswer, ServiceOffError } from '../backend.ts'
+import { authorFault } from '../../ports/port-error.ts'
 import { type ApplicationRight, describeMissing } from '../rights/access.ts'
 import { callElsewhere } from './call-elsewhere.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'

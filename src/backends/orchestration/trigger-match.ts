@@ -1,14 +1,14 @@
 /** Comparison of a trigger with the pattern of a search. @see docs/contracts/orchestration.md#search */
 import { isRawNumber, parseJson } from '../../json/json.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { matchesIfValid } from '../regex/bounded-regex.ts'
 import type { Meter } from '../regex/meter.ts'
 import { RegexError } from '../regex/regex-syntax.ts'
 
 /**
  * @param text Base64 of a JSON object.
- * @throws {BackendError} 400
+ * @throws {PortError} 400
  */
 export function parseTriggerPattern(text: string | undefined): JsonObject | undefined {
   if (text === undefined || text === '') return undefined
@@ -18,15 +18,15 @@ export function parseTriggerPattern(text: string | undefined): JsonObject | unde
   } catch {
     // Said below, together with the case of a list or a number.
   }
-  throw new BackendError(400, '"trigger" must be a JSON object in base64.')
+  throw new PortError(400, '"trigger" must be a JSON object in base64.')
 }
 
-/** @throws {BackendError} 400 when a pattern is not supported, or the search takes too long */
+/** @throws {PortError} 400 when a pattern is not supported, or the search takes too long */
 export function matchesTrigger(value: unknown, wanted: unknown, meter: Meter): boolean {
   try {
     return matches(value, wanted, meter)
   } catch (error) {
-    if (error instanceof RegexError) throw new BackendError(400, `The search by trigger cannot be carried out: ${error.message}`)
+    if (error instanceof RegexError) throw new PortError(400, `The search by trigger cannot be carried out: ${error.message}`)
     throw error
   }
 }

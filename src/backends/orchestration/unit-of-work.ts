@@ -3,7 +3,7 @@
  * the end, after everything that a completion entails.
  */
 import { isObject } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { executionFactor } from '../limits.ts'
 import { releaseWaiting, startOrPark } from './concurrency.ts'
 import { giveUp, nextDue, wakeTasks } from './machine/run-task.ts'
@@ -12,10 +12,10 @@ import type { Execution, ExecutionType } from './model.ts'
 import { isComplete } from './statuses.ts'
 import type { ExecutionStore } from './store.ts'
 
-/** @throws {BackendError} 404 when there is no such record, or it is of the other type. */
+/** @throws {PortError} 404 when there is no such record, or it is of the other type. */
 export function checkFound(found: Execution | undefined, id: string, type = found?.type): Execution {
   if (found !== undefined && found.type === type) return found
-  throw new BackendError(404, `There is no ${type === 'ORCHESTRATION' ? 'task' : 'execution'} with the id ${id}.`)
+  throw new PortError(404, `There is no ${type === 'ORCHESTRATION' ? 'task' : 'execution'} with the id ${id}.`)
 }
 
 export class UnitOfWork {
@@ -39,7 +39,7 @@ export class UnitOfWork {
     return loaded
   }
 
-  /** @throws {BackendError} 404 when there is no such record, or it is of the other type. */
+  /** @throws {PortError} 404 when there is no such record, or it is of the other type. */
   require(id: string, type?: ExecutionType): Execution {
     return checkFound(this.load(id), id, type)
   }
@@ -65,7 +65,7 @@ export class UnitOfWork {
    * Stores and starts an execution, unless one with its id, or an incomplete one with its correlation id, exists: then that one is
    * returned.
    *
-   * @throws {BackendError} 400 when executions have started one another too often; nothing is changed
+   * @throws {PortError} 400 when executions have started one another too often; nothing is changed
    */
   submit(execution: Execution): Execution {
     const existing = this.load(execution.id) ?? this.#correlated(execution)
@@ -82,14 +82,14 @@ export class UnitOfWork {
     const lineage = this.#store.lineageOf(execution)
     const name = `The pipeline ${execution.name ?? execution.pipelineConfigId ?? ''}`
     if (lineage.depth > depth) {
-      throw new BackendError(
+      throw new PortError(
         400,
         `${name} would be started ${lineage.depth} levels below the execution ${lineage.root}; ${depth} are allowed. ` +
           'If the pipelines do not start one another in a circle, raise pipelines.max-depth.',
       )
     }
     if (lineage.root === undefined || lineage.relatives < descendants) return
-    throw new BackendError(
+    throw new PortError(
       400,
       `${name} was not started: ${lineage.relatives} executions follow from the execution ${lineage.root} already, ` +
         `${descendants} are allowed. If that is not too many, raise pipelines.max-descendants.`,

@@ -3,7 +3,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { createCache, loadOnce } from '../../caches/expiring-cache.ts'
 import { fieldOf, textOf } from '../../json/values.ts'
 import { findNameObjection, toUserKey } from '../../names/user-name.ts'
-import { anonymous, type Backend, type BackendContext, BackendError } from '../backend.ts'
+import { anonymous } from '../../ports/caller.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { Backend, BackendContext } from '../backend.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import { foldName } from '../stores/document-store.ts'
 import { permissionsByRule } from './application-rules.ts'
@@ -97,7 +99,7 @@ function mountViews(app: FastifyInstance, service: Service): void {
     const { view } = await viewOf(request)
     const wanted = foldName(pathValue(request, 'name'))
     const found = view[type].find((item) => foldName(item.name) === wanted)
-    if (found === undefined) throw new BackendError(404, `${pathValue(request, 'name')} is not among the ${type} of the user.`)
+    if (found === undefined) throw new PortError(404, `${pathValue(request, 'name')} is not among the ${type} of the user.`)
     return found
   })
 
@@ -105,36 +107,36 @@ function mountViews(app: FastifyInstance, service: Service): void {
     const { view } = await viewOf(request)
     const [name, authorization] = [pathValue(request, 'name'), pathValue(request, 'authorization')]
     if (isAllowed(view, typeOf(request), name, authorization)) return reply.code(200).send()
-    throw new BackendError(404, `${view.name} has no ${authorization.toUpperCase()} on ${name}.`)
+    throw new PortError(404, `${view.name} has no ${authorization.toUpperCase()} on ${name}.`)
   })
 
   app.post('/authorize/:user/:type/create', async (request, reply) => {
     if (typeOf(request) !== 'applications')
-      throw new BackendError(400, `${pathValue(request, 'type')} cannot be created; only applications can.`)
+      throw new PortError(400, `${pathValue(request, 'type')} cannot be created; only applications can.`)
     const { view } = await viewOf(request)
     if (mayCreate(view, request.body, settings)) return reply.code(200).send()
-    throw new BackendError(404, `${view.name} may not create this application.`)
+    throw new PortError(404, `${view.name} may not create this application.`)
   })
 }
 
-/** Each service account is a whole view. @throws {BackendError} 400 when there are too many */
+/** Each service account is a whole view. @throws {PortError} 400 when there are too many */
 function checkExpandable(
   { serviceAccounts: { length } }: View,
   { maxExpandedServiceAccounts: most }: PermissionServiceSettings,
 ): void {
-  if (length > most) throw new BackendError(400, `The user may use ${length} service accounts; at most ${most} can be expanded.`)
+  if (length > most) throw new PortError(400, `The user may use ${length} service accounts; at most ${most} can be expanded.`)
 }
 
 /**
  * The application does not exist yet, so only rules decide. Permissions in the request do not count, or users could grant
  * themselves the right. As in Fiat, a name without a rule is open.
  *
- * @throws {BackendError} 400 when the body names no application.
+ * @throws {PortError} 400 when the body names no application.
  */
 function mayCreate(view: View, body: unknown, settings: PermissionServiceSettings): boolean {
   if (view.admin || (!settings.restrictApplicationCreation && view.readsOnly !== true)) return true
   const name = textOf(fieldOf(body, 'name'))
-  if (name === undefined) throw new BackendError(400, 'The body must name the application: {"name": "web"}.')
+  if (name === undefined) throw new PortError(400, 'The body must name the application: {"name": "web"}.')
   const roles = view.roles.map((role) => role.name)
   const rule = permissionsByRule(settings.applicationRules, name)
   if (view.readsOnly === true && Object.keys(rule).length === 0) return false
@@ -144,7 +146,7 @@ function mayCreate(view: View, body: unknown, settings: PermissionServiceSetting
 /**
  * A user has the roles of the last login and those of the provider, a service account those that it is a member of.
  *
- * @throws {BackendError} 404 when the name is neither.
+ * @throws {PortError} 404 when the name is neither.
  */
 function knownRoles({ users, settings }: Service, resources: Resources, name: string): Role[] {
   if (name === anonymous) return []
@@ -153,7 +155,7 @@ function knownRoles({ users, settings }: Service, resources: Resources, name: st
   const account = resources.serviceAccounts.find((one) => toUserKey(one.name) === name)
   if (account !== undefined) return mergeRoles(account.memberOf, [], undefined)
   if (settings.defaultToUnrestrictedUser) return []
-  throw new BackendError(404, `The user "${name}" is not known; users become known when they log in.`)
+  throw new PortError(404, `The user "${name}" is not known; users become known when they log in.`)
 }
 
 function mountRoles(app: FastifyInstance, { context, users, sync }: Service): void {
@@ -164,7 +166,7 @@ function mountRoles(app: FastifyInstance, { context, users, sync }: Service): vo
 
   app.put('/roles/:user', async (request, reply) => {
     const roles = rolesIn(request)
-    if (userOf(request) === anonymous) throw new BackendError(400, 'The anonymous user cannot have roles.')
+    if (userOf(request) === anonymous) throw new PortError(400, 'The anonymous user cannot have roles.')
     await sync.login(userOf(request), roles)
     return reply.code(200).send()
   })
@@ -178,14 +180,14 @@ function mountRoles(app: FastifyInstance, { context, users, sync }: Service): vo
   app.post('/roles/sync', async (request) => {
     const wanted = request.body === undefined ? [] : toRoleNames(rolesIn(request))
     const [serviceAccounts, outcome] = await Promise.all([loadListedServiceAccounts(context), sync.sync(wanted)])
-    if (outcome.problem !== undefined) throw new BackendError(503, `Roles stay as they were: ${outcome.problem}.`)
+    if (outcome.problem !== undefined) throw new PortError(503, `Roles stay as they were: ${outcome.problem}.`)
     const allRoles = [
       ...[...outcome.users.values()].map((roles) => roles.map(({ name }) => name)),
       ...serviceAccounts.map(({ memberOf }) => memberOf),
     ]
     const concerned = allRoles.filter((roles) => wanted.length === 0 || roles.some((role) => wanted.includes(role)))
     // Roles that no user has, or has any more, are no trouble of the service.
-    if (concerned.length === 0 && wanted.length === 0) throw new BackendError(503, 'No user was refreshed: none has logged in.')
+    if (concerned.length === 0 && wanted.length === 0) throw new PortError(503, 'No user was refreshed: none has logged in.')
     return concerned.length
   })
 
@@ -195,27 +197,27 @@ function mountRoles(app: FastifyInstance, { context, users, sync }: Service): vo
   })
 }
 
-/** @throws {BackendError} 400 when no user can have the name. */
+/** @throws {PortError} 400 when no user can have the name. */
 function userOf(request: FastifyRequest): string {
   const name = pathValue(request, 'user')
   if (toUserKey(name) === anonymous) return anonymous
   const objection = findNameObjection(name)
-  if (objection !== undefined) throw new BackendError(400, `The user name ${objection}.`)
+  if (objection !== undefined) throw new PortError(400, `The user name ${objection}.`)
   return toUserKey(name)
 }
 
-/** @throws {BackendError} 400 when the body is not a list of texts. */
+/** @throws {PortError} 400 when the body is not a list of texts. */
 function rolesIn(request: FastifyRequest): string[] {
   const body = request.body
   if (!Array.isArray(body) || body.some((role) => typeof role !== 'string')) {
-    throw new BackendError(400, 'The body must be a list of role names: ["ops", "dev"].')
+    throw new PortError(400, 'The body must be a list of role names: ["ops", "dev"].')
   }
   return body
 }
 
-/** @throws {BackendError} 400 when no such type exists. */
+/** @throws {PortError} 400 when no such type exists. */
 function typeOf(request: FastifyRequest): ResourceType {
   const type = parseResourceType(pathValue(request, 'type'))
-  if (type === undefined) throw new BackendError(400, `"${pathValue(request, 'type')}" is no type of resource.`)
+  if (type === undefined) throw new PortError(400, `"${pathValue(request, 'type')}" is no type of resource.`)
   return type
 }

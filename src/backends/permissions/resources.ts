@@ -1,9 +1,10 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { readers } from '../../permissions/built-in-roles.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { ownUser } from '../../runtime/own-user.ts'
 import { standalone } from '../../settings/standalone.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import type { BackendContext } from '../backend.ts'
 import { foldName } from '../stores/document-store.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
 import { permissionsByRule } from './application-rules.ts'
@@ -35,7 +36,7 @@ export interface Resources {
 /**
  * Reads everything that a view is made of.
  *
- * @throws {BackendError} 503 when the definition store cannot be asked: a view without its restrictions would open
+ * @throws {PortError} 503 when the definition store cannot be asked: a view without its restrictions would open
  * every application.
  */
 export async function loadResources(context: BackendContext, settings: PermissionServiceSettings): Promise<Resources> {
@@ -56,7 +57,7 @@ export async function loadResources(context: BackendContext, settings: Permissio
   }
 }
 
-/** @throws {BackendError} 503 when the definition store cannot be asked. */
+/** @throws {PortError} 503 when the definition store cannot be asked. */
 export async function loadListedServiceAccounts(context: BackendContext): Promise<ServiceAccount[]> {
   return (await loadNeeded(context, '/serviceAccounts')).flatMap((account) => {
     const name = textOf(account['name'])
@@ -134,7 +135,7 @@ async function loadNeeded(context: BackendContext, path: string): Promise<JsonOb
   } catch (error) {
     context.log.warn({ err: error, path }, 'the definition store does not answer a question about permissions')
   }
-  throw new BackendError(
+  throw new PortError(
     503,
     `Permissions are not known: the definition store ${status === 0 ? 'cannot be reached' : `answered ${status}`}.`,
   )

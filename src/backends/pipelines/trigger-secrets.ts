@@ -6,7 +6,8 @@
 import type { FastifyRequest } from 'fastify'
 import { formatJson, isRawNumber, parseJson } from '../../json/json.ts'
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
-import { BackendError, isFromBackend } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import { isFromBackend } from '../hosting/request-caller.ts'
 import { mask, provesSender } from './secret-names.ts'
 
 /** Fields of a trigger that say what an event must hold; by some, its sender shows that it is the one. */
@@ -55,7 +56,7 @@ export function secretsOfDefinition(definition: JsonObject): string[] {
  * The definition with stored secrets in place of masks.
  *
  * @param versions Of the stored definition, newest first; read only as far as masks need it.
- * @throws {BackendError} 400 when nothing is stored for a mask
+ * @throws {PortError} 400 when nothing is stored for a mask
  */
 export function unmaskDefinition<T extends JsonObject>(definition: T, versions: () => Iterable<JsonObject>): T {
   if (maskedTriggers(definition).length === 0) return definition
@@ -65,7 +66,7 @@ export function unmaskDefinition<T extends JsonObject>(definition: T, versions: 
     if (maskedTriggers(shown).length === 0) return shown
   }
   const [[field, position] = ['', 0]] = maskedTriggers(shown)
-  throw new BackendError(
+  throw new PortError(
     400,
     `"${field}" of trigger ${position} is masked as "${mask}", and no secret is stored for it. Send the secret itself.`,
     { exception: 'InvalidRequest' },

@@ -4,7 +4,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import type { BodyBounds } from '../../http/json-judge.ts'
 import { readJsonBody, readJudgedBytes } from '../../http/read-body.ts'
-import { type BackendBodies, BackendError, type BackendSettings } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendBodies, BackendSettings } from '../backend.ts'
 
 /** What back ends send to each other holds several documents: a definition, its trigger, and the run that it follows. */
 const documents = 4
@@ -37,7 +38,7 @@ function accept(
     try {
       return await read(raw, bounds)
     } catch (error) {
-      if (error instanceof GatewayError) throw new BackendError(error.status, error.message)
+      if (error instanceof GatewayError) throw new PortError(error.status, error.message)
       throw error
     }
   })

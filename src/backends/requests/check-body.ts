@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { isRawNumber } from '../../json/json.ts'
 import { isObject, type JsonObject, mapLeaves } from '../../json/values.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { describeIssues } from '../../settings/describe-issue.ts'
-import { BackendError } from '../backend.ts'
 
 const flagText = 'it must be true or false'
 /** Older clients send booleans as text. */
@@ -12,7 +12,7 @@ export const optionalFlagField = z.union([z.boolean(), z.string().regex(/^(true|
 /**
  * Checks a body without copying it, so that unknown fields and large numbers stay as they are.
  *
- * @throws {BackendError} 400 that names each field that does not fit.
+ * @throws {PortError} 400 that names each field that does not fit.
  */
 export function checkBody<T>(schema: z.ZodType<T>, body: unknown): T & JsonObject {
   if (!isObject(body)) throw refused('The body must be a JSON object.')
@@ -22,6 +22,6 @@ export function checkBody<T>(schema: z.ZodType<T>, body: unknown): T & JsonObjec
   throw refused(`The body does not fit its declaration. ${describeIssues(checked.error)}.`)
 }
 
-function refused(message: string): BackendError {
-  return new BackendError(400, message, { exception: 'InvalidRequest' })
+function refused(message: string): PortError {
+  return new PortError(400, message, { exception: 'InvalidRequest' })
 }

@@ -1,7 +1,7 @@
 /** Values in the path and the query of requests to back ends. */
 import type { FastifyRequest } from 'fastify'
 import { fieldOf } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 
 /** Decoded; empty when there is none. */
 export function pathValue(request: FastifyRequest, name: string): string {
@@ -25,7 +25,7 @@ export function queryValues(request: FastifyRequest, name: string): string[] {
   return value === undefined ? [] : [String(value)]
 }
 
-/** `true` or `false` in any case; undefined when absent or empty. @throws {BackendError} 400 */
+/** `true` or `false` in any case; undefined when absent or empty. @throws {PortError} 400 */
 export function queryFlag(request: FastifyRequest, name: string): boolean | undefined {
   const text = queryValue(request, name)?.toLowerCase()
   if (text === undefined || text === '') return undefined
@@ -33,7 +33,7 @@ export function queryFlag(request: FastifyRequest, name: string): boolean | unde
   return text === 'true'
 }
 
-/** A whole number from 0; undefined when absent or empty. @throws {BackendError} 400 */
+/** A whole number from 0; undefined when absent or empty. @throws {PortError} 400 */
 export function queryCount(request: FastifyRequest, name: string): number | undefined {
   const text = queryValue(request, name)
   if (text === undefined || text === '') return undefined
@@ -41,13 +41,13 @@ export function queryCount(request: FastifyRequest, name: string): number | unde
   return Number(text)
 }
 
-/** @throws {BackendError} 400 when the parameter is missing. */
+/** @throws {PortError} 400 when the parameter is missing. */
 export function requiredQuery(request: FastifyRequest, name: string): string {
   const value = queryValue(request, name)
-  if (value === undefined) throw new BackendError(400, `The query parameter "${name}" is required.`)
+  if (value === undefined) throw new PortError(400, `The query parameter "${name}" is required.`)
   return value
 }
 
-function invalidQuery(name: string, form: string): BackendError {
-  return new BackendError(400, `The parameter "${name}" must be ${form}.`, { exception: 'InvalidRequest' })
+function invalidQuery(name: string, form: string): PortError {
+  return new PortError(400, `The parameter "${name}" must be ${form}.`, { exception: 'InvalidRequest' })
 }

@@ -6,7 +6,8 @@ import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
 import { parsePermissionView } from '../../permissions/permission-view.ts'
 import type { PermissionView } from '../../permissions/permissions.ts'
 import { hasRole, isGranted, mayRunSomething, mayUseServiceAccount } from '../../permissions/rights.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import { callInTurns } from '../stores/in-turns.ts'
 
 export type ApplicationRight = 'READ' | 'WRITE' | 'EXECUTE'
@@ -50,7 +51,7 @@ export async function loadAccess(context: BackendContext, user: string): Promise
 /**
  * As `loadAccess`, for callers who can try again later. A name of several users has the rights that all of them have.
  *
- * @throws {BackendError} 503 while the permission service cannot be asked
+ * @throws {PortError} 503 while the permission service cannot be asked
  */
 export async function requireAccess(context: BackendContext, user: string): Promise<Access> {
   if (context.settings.authorization !== true) return sameForAll(user, true)
@@ -63,7 +64,7 @@ export async function requireAccess(context: BackendContext, user: string): Prom
   return loadOnce(cache, `${permissionVersion()} ${user}`, () => askFor(context, user))
 }
 
-/** Whether a user may create an application that does not exist. @throws {BackendError} 503 */
+/** Whether a user may create an application that does not exist. @throws {PortError} 503 */
 export async function mayCreateApplication(context: BackendContext, access: Access, name: string): Promise<boolean> {
   if (context.settings.authorization !== true || access.isAdmin) return true
   if (access.each !== undefined) {
@@ -89,10 +90,10 @@ export function lackingOf({ user, each }: Access, has: (one: Access) => boolean)
   return each?.find((one) => !has(one))?.user ?? user
 }
 
-/** @throws {BackendError} 403 */
+/** @throws {PortError} 403 */
 export function checkOnApplication(access: Access, application: string, authorization: ApplicationRight): void {
   if (access.mayOnApplication(application, authorization)) return
-  throw new BackendError(403, describeMissing(access, authorization, application), { exception: 'AccessDenied' })
+  throw new PortError(403, describeMissing(access, authorization, application), { exception: 'AccessDenied' })
 }
 
 /**
@@ -141,7 +142,7 @@ async function askFor(context: BackendContext, user: string): Promise<Access> {
   throw unavailable(`it answered ${status}`)
 }
 
-/** @throws {BackendError} 503 when it cannot be reached, or has trouble of its own */
+/** @throws {PortError} 503 when it cannot be reached, or has trouble of its own */
 async function ask(context: BackendContext, call: { method: string; path: string; body?: unknown }) {
   const answer = await context.call('fiat', call).catch((error: unknown) => {
     throw unavailable((error as Error).message)
@@ -150,11 +151,11 @@ async function ask(context: BackendContext, call: { method: string; path: string
   return answer
 }
 
-function unavailable(reason: string): BackendError {
-  return new BackendError(503, `The permission service cannot be asked: ${reason}. Nothing is allowed meanwhile; try again.`)
+function unavailable(reason: string): PortError {
+  return new PortError(503, `The permission service cannot be asked: ${reason}. Nothing is allowed meanwhile; try again.`)
 }
 
-/** @throws {BackendError} 503 for a body that is no permission view */
+/** @throws {PortError} 503 for a body that is no permission view */
 function toAccess(user: string, body: unknown): Access {
   let view: PermissionView
   try {

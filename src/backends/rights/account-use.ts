@@ -1,5 +1,7 @@
 /** Use of the operator's accounts at services outside: sources of artifacts and metrics, and receivers of notifications. */
-import { type BackendContext, BackendError } from '../backend.ts'
+
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import { type Access, lackingOf, requireAccess } from './access.ts'
 import { type OutsideAccount, rolesOf } from './outside-account.ts'
 
@@ -17,7 +19,7 @@ function checkAccountUse(access: Access, kind: string, account: OutsideAccount):
     roles === undefined
       ? 'has neither EXECUTE nor WRITE on any application. An owner of an application can grant it'
       : `has none of the roles in its permissions.READ. An operator can add a role of ${user}`
-  throw new BackendError(403, `Access denied to the ${kind} "${account.name}": ${user} ${missing}.`, {
+  throw new PortError(403, `Access denied to the ${kind} "${account.name}": ${user} ${missing}.`, {
     exception: 'AccessDenied',
   })
 }
@@ -26,11 +28,11 @@ function checkAccountUse(access: Access, kind: string, account: OutsideAccount):
 export interface AccountJudge {
   /** An account without an `OutsideAccount` has nothing of the operator's, or judges itself. */
   mayUse(account: { readonly use?: OutsideAccount }): boolean
-  /** @param kind For people: `artifact account` @throws {BackendError} 403 */
+  /** @param kind For people: `artifact account` @throws {PortError} 403 */
   check(account: { readonly use?: OutsideAccount }, kind: string): void
 }
 
-/** @param user For whom the call acts; undefined: Fairlead itself asks, as its operator has set it @throws {BackendError} 503 */
+/** @param user For whom the call acts; undefined: Fairlead itself asks, as its operator has set it @throws {PortError} 503 */
 export async function openAccountJudge(context: BackendContext, user: string | undefined): Promise<AccountJudge> {
   if (user === undefined) return { mayUse: () => true, check: () => {} }
   const access = await requireAccess(context, user)

@@ -6,7 +6,8 @@ import { fieldOf, type JsonObject, objectsOf, textOf } from '../../json/values.t
 import { joinUsers, usersOf } from '../../names/acting-users.ts'
 import { actsForSaver } from '../../permissions/built-in-roles.ts'
 import { isTemplateInstance, referenceOf, storedTemplate } from '../../pipeline-templates/inheritance.ts'
-import { anonymous, type BackendContext } from '../backend.ts'
+import { anonymous } from '../../ports/caller.ts'
+import type { BackendContext } from '../backend.ts'
 
 /** Fields of a pipeline that say nothing about what it does. */
 const marks: ReadonlySet<string> = new Set(['disabled', 'index', 'updateTs', 'lastModified', 'lastModifiedBy', 'name'])

@@ -1,6 +1,6 @@
 /** Encryption of secrets: AES-256-GCM with the place of each authenticated. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import type { SecretKey } from './keys.ts'
 
 const nonceBytes = 12
@@ -19,11 +19,11 @@ export function keyIdOf(sealed: string): string {
   return sealed.slice(0, sealed.indexOf(':'))
 }
 
-/** @throws {BackendError} 400 when the key is missing, or the text was changed or moved */
+/** @throws {PortError} 400 when the key is missing, or the text was changed or moved */
 export function decrypt(sealed: string, place: string, keys: readonly SecretKey[]): string {
   const id = keyIdOf(sealed)
   const key = keys.find((each) => each.id === id)
-  if (key === undefined) throw new BackendError(400, describeMissingKey(id))
+  if (key === undefined) throw new PortError(400, describeMissingKey(id))
   const bytes = Buffer.from(sealed.slice(id.length + 1), 'base64')
   const [nonce, tag] = [bytes.subarray(0, nonceBytes), bytes.subarray(nonceBytes, nonceBytes + tagBytes)]
   try {
@@ -31,7 +31,7 @@ export function decrypt(sealed: string, place: string, keys: readonly SecretKey[
     decrypting.setAAD(Buffer.from(place)).setAuthTag(tag)
     return decrypting.update(bytes.subarray(nonceBytes + tagBytes), undefined, 'utf8') + decrypting.final('utf8')
   } catch (cause) {
-    throw Object.assign(new BackendError(400, 'A secret in the database is damaged; set it again.'), { cause })
+    throw Object.assign(new PortError(400, 'A secret in the database is damaged; set it again.'), { cause })
   }
 }
 

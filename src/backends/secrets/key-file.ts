@@ -1,7 +1,8 @@
 /** The key file of the secrets while the back ends run: read, created with the first secret, never replaced. */
 import { dirname, join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import { createKeyFile, loadKeys, type SecretKey } from './keys.ts'
 import type { SecretStore } from './secret-store.ts'
 import { ownKeyName } from './settings.ts'
@@ -45,19 +46,19 @@ export class KeyFile {
     if (count > 0) this.#log.info({ count, file: this.#file }, 'secrets were encrypted with the newest key')
   }
 
-  /** Newest first. @throws {BackendError} 400 when there is none */
+  /** Newest first. @throws {PortError} 400 when there is none */
   all(): readonly SecretKey[] {
     const keys = this.#keys ?? this.#load()
     if (keys !== undefined) return keys
-    throw new BackendError(400, this.#describeAbsence())
+    throw new PortError(400, this.#describeAbsence())
   }
 
-  /** The newest key; the first one of a standalone instance is created. @throws {BackendError} 400 */
+  /** The newest key; the first one of a standalone instance is created. @throws {PortError} 400 */
   forWriting(): SecretKey {
     let keys = this.#keys ?? this.#load()
     if (keys === undefined && this.#isOwn && this.#store.usedKeys().length === 0) keys = this.#create()
     const [newest] = keys ?? []
-    if (newest === undefined) throw new BackendError(400, this.#describeAbsence())
+    if (newest === undefined) throw new PortError(400, this.#describeAbsence())
     this.#store.noteKey(newest)
     return newest
   }
@@ -66,7 +67,7 @@ export class KeyFile {
     try {
       this.#keys = createKeyFile(this.#file)
     } catch (error) {
-      throw new BackendError(400, `The key of the secrets cannot be created: ${(error as Error).message}.`)
+      throw new PortError(400, `The key of the secrets cannot be created: ${(error as Error).message}.`)
     }
     this.#log.warn(
       { file: this.#file },

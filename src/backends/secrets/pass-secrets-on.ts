@@ -1,5 +1,5 @@
 /** Values of secrets for the back ends of a process, with or without the store of secrets in it. */
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { allReferencesIn } from './references.ts'
 import type { SecretValues } from './secret-values.ts'
 
@@ -25,8 +25,8 @@ function storeOf(find: () => SecretValues | undefined): SecretValues {
   return store
 }
 
-function absent(what: string): BackendError {
-  return new BackendError(
+function absent(what: string): PortError {
+  return new PortError(
     400,
     `${what} cannot be used: secrets, also those of Vault and of files, need the embedded definition store, but services.front50 is set. ` +
       'Remove services.front50, or the reference.',

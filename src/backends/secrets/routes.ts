@@ -2,8 +2,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { describeIssues } from '../../settings/describe-issue.ts'
-import { BackendError, userOf } from '../backend.ts'
+import { userOf } from '../hosting/request-caller.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { maskFormsOf } from './mask-forms.ts'
 import { secretNamePattern } from './references.ts'
@@ -70,28 +71,28 @@ export function secretRoutes(
 function ownerOf(request: FastifyRequest): SecretOwner {
   const kind = pathValue(request, 'kind')
   if (kind === 'application' || kind === 'account') return { kind, name: pathValue(request, 'owner') }
-  throw new BackendError(404, `Secrets belong to an "application" or an "account", not to "${kind}".`)
+  throw new PortError(404, `Secrets belong to an "application" or an "account", not to "${kind}".`)
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function nameOf(request: FastifyRequest): string {
   const name = pathValue(request, 'name')
   if (secretNamePattern.test(name)) return name
-  throw new BackendError(
+  throw new PortError(
     400,
     'The name of a secret has 1 to 128 letters of A to Z, digits, dots, hyphens and underscores, and begins with a letter or digit.',
   )
 }
 
-/** Never quotes what was sent. @throws {BackendError} 400 */
+/** Never quotes what was sent. @throws {PortError} 400 */
 function parseValue(body: unknown): z.output<typeof NewValue> {
   const { success, data, error } = NewValue.safeParse(body)
   if (success) return data
-  throw new BackendError(400, `The secret was not set. ${describeIssues(error)}.`)
+  throw new PortError(400, `The secret was not set. ${describeIssues(error)}.`)
 }
 
-function missing(name: string, { kind, name: owner }: SecretOwner): BackendError {
-  return new BackendError(404, `The ${kind} ${owner} has no secret "${name}".`)
+function missing(name: string, { kind, name: owner }: SecretOwner): PortError {
+  return new PortError(404, `The ${kind} ${owner} has no secret "${name}".`)
 }
 
 function toView({ name, version, setMs, setBy, note }: SecretEntry, owner: SecretOwner): JsonObject {

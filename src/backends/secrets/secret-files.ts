@@ -2,7 +2,7 @@
 import type { BigIntStats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { matchesRule, type SecretSettings } from './settings.ts'
 
 /** Where values are, and the key that is not to be one of them. */
@@ -16,7 +16,7 @@ const maxBytes = 64 * 1024
  * The content without a line break at its end.
  *
  * @param name Checked as a name: it leads to no other directory
- * @throws {BackendError} 400
+ * @throws {PortError} 400
  */
 export async function readSecretFile(
   name: string,
@@ -25,22 +25,22 @@ export async function readSecretFile(
 ): Promise<string> {
   const { directory, rules = [] } = files ?? {}
   const what = `secret:file:${name}`
-  if (directory === undefined) throw new BackendError(400, `${what} cannot be read: set secrets.files.directory.`)
+  if (directory === undefined) throw new PortError(400, `${what} cannot be read: set secrets.files.directory.`)
   const path = join(directory, name)
   const patterns = rules.map(({ applications, names }) => ({ applications, patterns: names }))
   if (!matchesRule(name, application, patterns)) {
     const subject = application === undefined ? 'without an application' : `by the application ${application}`
-    throw new BackendError(400, `${what} may not be used ${subject}; an operator can allow it by secrets.files.rules.`)
+    throw new PortError(400, `${what} may not be used ${subject}; an operator can allow it by secrets.files.rules.`)
   }
   const text = await readBounded(path, keyFile).catch((error: NodeJS.ErrnoException) => {
     if (error instanceof KeyFileError)
-      throw new BackendError(400, `${what} is the key file of the secrets, which cannot be read by reference; name another file.`)
-    throw new BackendError(
+      throw new PortError(400, `${what} is the key file of the secrets, which cannot be read by reference; name another file.`)
+    throw new PortError(
       400,
       `${what} cannot be read (${error.code ?? error.message}); check the file in secrets.files.directory.`,
     )
   })
-  if (text === '') throw new BackendError(400, `${what} is empty; write the value into the file.`)
+  if (text === '') throw new PortError(400, `${what} is empty; write the value into the file.`)
   return text
 }
 

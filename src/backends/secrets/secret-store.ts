@@ -1,7 +1,7 @@
 /** Secrets of applications and accounts in the database, encrypted, one version of each. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { PortError } from '../../ports/port-error.ts'
 import { inTransaction } from '../../storage/database.ts'
-import { BackendError } from '../backend.ts'
 import { foldName } from '../stores/document-store.ts'
 import { decrypt, encrypt, keyIdOf } from './encryption.ts'
 import type { SecretKey } from './keys.ts'
@@ -90,17 +90,17 @@ export class SecretStore {
     return row === undefined || row['sealed'] === null ? undefined : toEntry(row)
   }
 
-  /** Its present value. @throws {BackendError} 400 when it cannot be decrypted */
+  /** Its present value. @throws {PortError} 400 when it cannot be decrypted */
   value(entry: SecretVersion, keys: readonly SecretKey[]): string {
     const sealed = this.#statements.get.get(entry.scope, entry.name)?.['sealed']
     return decrypt(String(sealed), placeOf(entry), keys)
   }
 
-  /** Makes a new version. @throws {BackendError} 400 when there are too many */
+  /** Makes a new version. @throws {PortError} 400 when there are too many */
   set(scope: string, name: string, { value, note, user }: NewSecret, key: SecretKey): SecretEntry {
     return inTransaction(this.#db, () => {
       if (Number(this.#statements.count.get(scope, name)?.['count']) >= maxSecrets) {
-        throw new BackendError(400, `The application or account has ${maxSecrets} secrets, the maximum. Delete unused ones.`)
+        throw new PortError(400, `The application or account has ${maxSecrets} secrets, the maximum. Delete unused ones.`)
       }
       const version = Number(this.#statements.get.get(scope, name)?.['version'] ?? 0) + 1
       const entry = { scope, name, version, setMs: this.#now(), setBy: user, note }

@@ -47,17 +47,17 @@ export interface SecretValues {
   /**
    * A copy of JSON data with values in place of references; itself where there are none.
    *
-   * @throws {BackendError} 400 naming the reference and the remedy: unknown, or its store cannot be read; 503 while Vault is away
+   * @throws {PortError} 400 naming the reference and the remedy: unknown, or its store cannot be read; 503 while Vault is away
    */
   reveal<T>(value: T, use: SecretUse): Promise<Revealed<T>>
   /**
    * Encrypts a text that has to be stored together with what uses it.
    *
    * @param place Has to be the same when it is decrypted
-   * @throws {BackendError} 400 when there is no key
+   * @throws {PortError} 400 when there is no key
    */
   seal(text: string, place: string): string
-  /** @throws {BackendError} 400 when the key is missing, or the text is not of this place */
+  /** @throws {PortError} 400 when the key is missing, or the text is not of this place */
   unseal(sealed: string, place: string): string
   /** The same text encrypted with the newest key; itself where it is already. */
   reseal(sealed: string, place: string): string

@@ -1,5 +1,7 @@
 /** Secrets of applications and accounts: their store, their values for other back ends, and who uses them. */
-import { type BackendContext, BackendError } from '../backend.ts'
+
+import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import { decrypt, encrypt, keyIdOf } from './encryption.ts'
 import { KeyFile } from './key-file.ts'
 import { allMaskFormsOf } from './mask-forms.ts'
@@ -97,7 +99,7 @@ export class Secrets implements SecretValues {
 
   async #resolve(text: string, use: SecretUse): Promise<Resolved> {
     const reference = parseReference(text)
-    if (reference === undefined) throw new BackendError(400, `"secret:${text}" is no reference to a secret; correct it.`)
+    if (reference === undefined) throw new PortError(400, `"secret:${text}" is no reference to a secret; correct it.`)
     if (reference.kind === 'stored') return this.#resolveStored(reference.name, use)
     if (reference.kind === 'file') {
       const value = await readSecretFile(reference.name, use.application, {
@@ -113,17 +115,17 @@ export class Secrets implements SecretValues {
     const owners = ownersOf(use)
     const entries = owners.map(({ kind, owner }) => this.#store.find(scopeOf(kind, owner), name))
     const entry = entries.find((found) => found !== undefined)
-    if (entry === undefined) throw new BackendError(400, describeAbsence(name, owners))
+    if (entry === undefined) throw new PortError(400, describeAbsence(name, owners))
     try {
       return { value: this.#store.value(entry, this.#keys.all()), version: entry }
     } catch (error) {
-      throw new BackendError(400, `secret:${name} cannot be read. ${(error as Error).message}`)
+      throw new PortError(400, `secret:${name} cannot be read. ${(error as Error).message}`)
     }
   }
 
   async #resolveVault({ path, key }: SecretReference & { kind: 'vault' }, { application }: SecretUse): Promise<Resolved> {
     if (this.#vault === undefined)
-      throw new BackendError(400, `secret:vault:${path}#${key} cannot be read: set secrets.vault.address and its login.`)
+      throw new PortError(400, `secret:vault:${path}#${key} cannot be read: set secrets.vault.address and its login.`)
     const { value, version } = await this.#vault.read(path, key, application)
     return { value, version: { scope: 'vault', name: `${path}#${key}`, version } }
   }

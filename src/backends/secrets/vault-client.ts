@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { callConfigured } from '../../integrations/call-configured.ts'
 import { parseIfJson } from '../../json/json.ts'
 import { fieldAt, numberOf, textOf } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import type { VaultSettings } from './settings.ts'
 
 export interface VaultAnswer {
@@ -32,7 +32,7 @@ export class VaultClient {
     this.#steady = steady
   }
 
-  /** Repeated once with a new token when Vault denies it. @throws {BackendError} 400; 503 while Vault is away */
+  /** Repeated once with a new token when Vault denies it. @throws {PortError} 400; 503 while Vault is away */
   async get(path: string): Promise<VaultAnswer> {
     const token = await this.#currentToken()
     const answer = await this.#send('GET', path, { token })
@@ -75,7 +75,7 @@ export class VaultClient {
     const answer = await this.#send('POST', isRole ? 'auth/approle/login' : 'auth/kubernetes/login', { body })
     const token = toToken(fieldAt(answer.body, 'auth'), this.#steady())
     if (answer.status === 200 && token !== undefined) return token
-    throw new BackendError(400, `Vault refuses the login (${answer.status}); check ${key} and the role in Vault.`)
+    throw new PortError(400, `Vault refuses the login (${answer.status}); check ${key} and the role in Vault.`)
   }
 
   /** How long a given token lives; one that may not ask is used as it is. */
@@ -108,7 +108,7 @@ export class VaultClient {
     const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const { status, bytes } = await callConfigured({ ...call, body: sent }).catch((cause: Error) => {
       const { code = cause.message } = (cause.cause ?? cause) as NodeJS.ErrnoException
-      throw new BackendError(
+      throw new PortError(
         503,
         `Vault at ${url.host} cannot be asked (${code}); check secrets.vault.address, its TLS and the network.`,
       )
@@ -128,7 +128,7 @@ async function readText(file: string, key: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
-    throw new BackendError(
+    throw new PortError(
       400,
       `The file of ${key} cannot be read (${(error as NodeJS.ErrnoException).code}); check its path and owner.`,
     )

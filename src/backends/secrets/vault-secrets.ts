@@ -2,7 +2,7 @@
 import { createCache, type ExpiringCache, loadOnce } from '../../caches/expiring-cache.ts'
 import { encodeSegments } from '../../http/encode-path.ts'
 import { fieldAt, fieldOf, isObject, type JsonObject, numberOf } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
+import { PortError } from '../../ports/port-error.ts'
 import { matchesRule, type VaultSettings } from './settings.ts'
 import { VaultClient } from './vault-client.ts'
 
@@ -24,20 +24,20 @@ export class VaultSecrets {
     this.#cache = createCache({ maxSize: maxKept, ttlMs: settings.cacheMs, now: steady })
   }
 
-  /** @throws {BackendError} 400 naming the reference and the remedy; 503 while Vault is away */
+  /** @throws {PortError} 400 naming the reference and the remedy; 503 while Vault is away */
   async read(path: string, key: string, application: string | undefined): Promise<{ value: string; version: number }> {
     const what = `secret:vault:${path}#${key}`
     const rules = this.#settings.rules.map(({ applications, paths }) => ({ applications, patterns: paths }))
     if (!matchesRule(path, application, rules)) {
       const subject = application === undefined ? 'without an application' : `by the application ${application}`
-      throw new BackendError(400, `${what} may not be used ${subject}; an operator can allow it by secrets.vault.rules.`)
+      throw new PortError(400, `${what} may not be used ${subject}; an operator can allow it by secrets.vault.rules.`)
     }
     const load = () => this.#load(path, what)
     const { data, version } = await (this.#settings.cacheMs === 0 ? load() : loadOnce(this.#cache, path, load))
     const value = fieldOf(data, key)
     if (typeof value === 'string' && value !== '') return { value, version }
     if (typeof value === 'number' || typeof value === 'boolean') return { value: String(value), version }
-    throw new BackendError(400, `${what} has no value: the secret in Vault has no text at the key "${key}". Correct the key.`)
+    throw new PortError(400, `${what} has no value: the secret in Vault has no text at the key "${key}". Correct the key.`)
   }
 
   async #load(path: string, what: string): Promise<VaultDocument> {
@@ -48,7 +48,7 @@ export class VaultSecrets {
       return { data, version: numberOf(fieldAt(body, 'data', 'metadata', 'version')) ?? 0 }
     }
     const isAway = status >= 500 || status === 429
-    throw new BackendError(isAway ? 503 : 400, `${what} cannot be read: ${describeFailure(status, path, mount)}`)
+    throw new PortError(isAway ? 503 : 400, `${what} cannot be read: ${describeFailure(status, path, mount)}`)
   }
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { BackendError } from '../../../src/backends/backend.ts'
 import { BuildStarts, buildStartMigrations } from '../../../src/backends/builds/build-starts.ts'
+import { PortError } from '../../../src/ports/port-error.ts'
 
 const identity = { server: 'ci', job: 'app', executionId: 'E1', startTime: '1000', parameters: { A: '1', B: '2' } }
 const minuteMs = 60_000
@@ -15,7 +15,7 @@ test('equal starts are recognized after a restart, for ten minutes', async (t) =
   let started = 0
   const start = async () => String(++started)
   const failing = (status: number) => async () => {
-    throw new BackendError(status, 'no')
+    throw new PortError(status, 'no')
   }
   const run = (change: Partial<typeof identity> = {}, work: () => Promise<string | undefined> = start) =>
     new BuildStarts(db, () => now).run({ ...identity, ...change }, work)

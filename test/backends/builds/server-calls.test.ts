@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { BackendError } from '../../../src/backends/backend.ts'
 import { createServerCalls, type ServerAccess } from '../../../src/backends/builds/server-calls.ts'
+import { PortError } from '../../../src/ports/port-error.ts'
 import { keyPairOf } from '../../support/self-signed.ts'
 import { brokenOff, InTurn, Reply, silence, startUpstream } from '../../support/upstream.ts'
 
@@ -26,7 +26,7 @@ function callsTo(
 
 function failure(status: number, message: RegExp) {
   return (error: unknown) => {
-    assert.ok(error instanceof BackendError)
+    assert.ok(error instanceof PortError)
     assert.deepEqual([error.status, message.test(error.message)], [status, true], error.message)
     assert.doesNotMatch(error.message, /s3cret|token=/)
     return true

@@ -1,8 +1,8 @@
 /** Secrets of triggers: readers of definitions get masks, and saves with masks keep what is stored. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backendHeader } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import { backendHeader } from '../../../src/backends/hosting/request-caller.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { startBackends } from '../../support/backends.ts'
 import { at } from '../orchestration/support.ts'

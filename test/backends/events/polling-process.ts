@@ -1,11 +1,11 @@
 /** A program that serves events and infrastructure, and polls, until it is killed. Arguments: data directory, address of other services. */
 import { join } from 'node:path'
 import pino from 'pino'
-import type { CallService } from '../../../src/backends/backend.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import { createBackendServer } from '../../../src/backends/hosting/server.ts'
 import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
+import type { CallService } from '../../../src/external/service-call.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
 
 const [dataDir, others] = process.argv.slice(2)

@@ -1,11 +1,11 @@
 /** The embedded infrastructure with accounts of artifacts. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { ServiceAnswer } from '../../../src/backends/backend.ts'
 import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
 import type { ProviderType } from '../../../src/backends/infrastructure/providers/provider-type.ts'
 import { InfrastructureKeys, toInfrastructureSettings } from '../../../src/backends/infrastructure/setting-keys.ts'
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
+import type { ServiceAnswer } from '../../../src/external/service-call.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { startBackends } from '../../support/backends.ts'
 

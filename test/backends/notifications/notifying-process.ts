@@ -1,12 +1,12 @@
 /** A program that serves engine, definitions and events with webhooks until it is killed. Argument: data directory. */
 import { join } from 'node:path'
 import pino from 'pino'
-import type { CallService } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import { createBackendServer } from '../../../src/backends/hosting/server.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
+import type { CallService } from '../../../src/external/service-call.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
 
 const [dataDir, holdsBack] = process.argv.slice(2)

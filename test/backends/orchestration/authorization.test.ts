@@ -1,9 +1,9 @@
 /** A stage has the rights that its user has when it runs; whoever changes, follows or watches a run borrows nobody's. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
-import type { CallService } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import type { Execution, Stage } from '../../../src/backends/orchestration/model.ts'
+import type { CallService } from '../../../src/external/service-call.ts'
 import { at, J, startEngine, type TestEngine, W } from './support.ts'
 
 type Rights = Record<string, string[]>

@@ -1,11 +1,11 @@
 /** A program that serves the engine and the definition store until it is killed. Arguments: data directory, clock offset in ms. */
 import { join } from 'node:path'
 import pino from 'pino'
-import type { CallService } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { createBackendServer } from '../../../src/backends/hosting/server.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
+import type { CallService } from '../../../src/external/service-call.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
 
 const [dataDir, offsetMs] = process.argv.slice(2)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pino from 'pino'
-import type { CallService } from '../../../src/backends/backend.ts'
 import { DueQueue } from '../../../src/backends/orchestration/due-queue.ts'
 import { createLifeCyclePublisher, mergedNotifications } from '../../../src/backends/orchestration/life-cycle-events.ts'
 import { createStage } from '../../../src/backends/orchestration/machine/new-stage.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
+import type { CallService } from '../../../src/external/service-call.ts'
 import { createUlids } from '../../../src/storage/ulid.ts'
 import { F, startEngine, V, W } from './support.ts'
 

@@ -1,9 +1,9 @@
 /** Secrets that users send with stages reach the services, and no view of an execution shows them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { CallService } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { maskIn } from '../../../src/backends/orchestration/secrets.ts'
+import type { CallService } from '../../../src/external/service-call.ts'
 import { createCloudService } from './infrastructure/cloud-service.ts'
 import { at, J, startEngine, V } from './support.ts'
 

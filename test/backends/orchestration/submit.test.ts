@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { CallService } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import type { CallService } from '../../../src/external/service-call.ts'
 import { createUlid } from '../../../src/storage/ulid.ts'
 import { at, J, startEngine, V, W } from './support.ts'
 

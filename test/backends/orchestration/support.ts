@@ -1,13 +1,14 @@
 /** Starts the engine with a clock that tests move, and has short names for what scenarios do all the time. */
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Backend, CallService, ServiceAnswer } from '../../../src/backends/backend.ts'
+import type { Backend } from '../../../src/backends/backend.ts'
 import { defaultPipelineLimits, type PipelineLimits } from '../../../src/backends/limits.ts'
 import type { Execution, Stage, Task } from '../../../src/backends/orchestration/model.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { defaultManifestSettings, type ManifestSettings } from '../../../src/backends/orchestration/settings.ts'
 import type { ScriptSettings } from '../../../src/backends/orchestration/stages/builds/settings.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../../../src/backends/outside/settings.ts'
+import type { CallService, ServiceAnswer } from '../../../src/external/service-call.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 
 /** The task view (docs/contracts/orchestration.md#task-view). */

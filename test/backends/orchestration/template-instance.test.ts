@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { CallService } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import type { CallService } from '../../../src/external/service-call.ts'
 import { at, startEngine, W } from './support.ts'
 
 const variable = (name: string, type: string, rest: Record<string, unknown> = {}) => ({ name, type, ...rest })

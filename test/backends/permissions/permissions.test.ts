@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { ServiceAnswer } from '../../../src/backends/backend.ts'
 import { permissionsBackend } from '../../../src/backends/permissions/permissions.ts'
 import type { View } from '../../../src/backends/permissions/view.ts'
+import type { ServiceAnswer } from '../../../src/external/service-call.ts'
 import { startBackends } from '../../support/backends.ts'
 
 const declared: Record<string, unknown> = {

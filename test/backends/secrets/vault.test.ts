@@ -8,10 +8,10 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { BackendError } from '../../../src/backends/backend.ts'
 import type { VaultSettings } from '../../../src/backends/secrets/settings.ts'
 import { VaultSecrets } from '../../../src/backends/secrets/vault-secrets.ts'
 import { fieldAt, type JsonObject } from '../../../src/json/values.ts'
+import { PortError } from '../../../src/ports/port-error.ts'
 import { keyPairOf } from '../../support/self-signed.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 
@@ -83,7 +83,7 @@ function open(vault: FakeVault, more: Partial<VaultSettings>, clock = { ms: 0 })
 const isAbout =
   (words: RegExp, status = 400) =>
   (error: unknown) =>
-    error instanceof BackendError && error.status === status && words.test(error.message)
+    error instanceof PortError && error.status === status && words.test(error.message)
 
 test('a value is read over TLS, kept for its time, and has the version of Vault', async (t) => {
   const vault = await startVault(t)

@@ -1,6 +1,9 @@
 /** Bakes of manifests: each in a folder of its own, within bounds of time, output and number. */
+
+import type { ServiceAnswer } from '../../../external/service-call.ts'
 import { fieldOf, type JsonObject, textOf } from '../../../json/values.ts'
-import { authorFault, type BackendContext, BackendError, type ServiceAnswer } from '../../backend.ts'
+import { authorFault, PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import { ProgramError, runProgram } from '../../outside/run-program.ts'
 import { defaultOutsideSettings } from '../../outside/settings.ts'
 import { manifestTypes } from './all.ts'
@@ -33,7 +36,7 @@ export class ManifestBakes {
    * @param name Type of the manifest, in any case
    * @param identity Headers of the caller, for whom artifacts are fetched
    * @returns the manifest as an artifact
-   * @throws {BackendError} 400 for a wrong request, a missing program; 500 with the words of a program that failed; 503;
+   * @throws {PortError} 400 for a wrong request, a missing program; 500 with the words of a program that failed; 503;
    *   the status of an artifact that cannot be fetched
    * @see docs/contracts/bakery.md#manifests
    */
@@ -42,7 +45,7 @@ export class ManifestBakes {
     const request = parseManifestRequest(body)
     checkInput(type, request)
     if (this.#running >= this.#settings.maxRunning)
-      throw new BackendError(503, `${this.#running} manifests are being baked (bakery.manifests.max-running). Try again later.`)
+      throw new PortError(503, `${this.#running} manifests are being baked (bakery.manifests.max-running). Try again later.`)
     this.#running += 1
     try {
       const text = await WorkFolder.use((work) => type.render(request, this.#toolsOf(work, identity)))
@@ -64,7 +67,7 @@ export class ManifestBakes {
       const content = await this.#fetch(artifact, identity)
       bytes += content.length
       if (bytes <= maxFetchedBytes) return content
-      throw new BackendError(
+      throw new PortError(
         413,
         `The artifacts of a manifest have at most ${maxFetchedBytes} bytes. Leave out what it does not need.`,
       )
@@ -90,11 +93,11 @@ export class ManifestBakes {
     try {
       answer = await this.#context.call('clouddriver', request)
     } catch (error) {
-      throw new BackendError(502, `${what}: ${(error as Error).message}`)
+      throw new PortError(502, `${what}: ${(error as Error).message}`)
     }
     if (answer.status < 300 && Buffer.isBuffer(answer.body)) return answer.body
     const reason = textOf(fieldOf(answer.body, 'message')) ?? `the infrastructure service answered with ${answer.status}.`
-    throw new BackendError(answer.status < 400 ? 502 : answer.status, `${what}: ${reason}`)
+    throw new PortError(answer.status < 400 ? 502 : answer.status, `${what}: ${reason}`)
   }
 
   async #run(
@@ -124,22 +127,22 @@ export class ManifestBakes {
   }
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function findType(name: string): ManifestType {
   const type = manifestTypes.find((each) => each.name === name.toUpperCase())
   if (type !== undefined) return type
-  throw new BackendError(
+  throw new PortError(
     400,
     `The manifest type "${name}" is none of ${manifestTypes.map((each) => each.name).join(', ')}. ` +
       'Use one of them, or set services.rosco.baseUrl to a Rosco that renders it.',
   )
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function checkInput({ name, input }: ManifestType, request: ManifestRequest): void {
   const given = request[input]
   if (given !== undefined && (!Array.isArray(given) || given.length > 0)) return
-  throw new BackendError(400, `A manifest of type ${name} needs "${input}", and the request has none.`)
+  throw new PortError(400, `A manifest of type ${name} needs "${input}", and the request has none.`)
 }
 
 /** Nothing of the user's configuration, and no cluster. */
@@ -157,10 +160,10 @@ function environmentIn(work: WorkFolder): Record<string, string> {
   }
 }
 
-function toAnswer({ fault, message, errors }: ProgramError, title: string, work: WorkFolder): BackendError {
+function toAnswer({ fault, message, errors }: ProgramError, title: string, work: WorkFolder): PortError {
   const advice = fault === 'timeout' ? ' Raise bakery.manifests.time-limit-seconds if it needs longer.' : ''
   const words = errors.replaceAll(`${work.path}/`, '').slice(-shownErrorLength)
   const text = `${title} ${message}.${advice}${words === '' ? '' : ` ${words}`}`
-  if (fault === 'ended') return new BackendError(503, text)
-  return new BackendError(500, text, fault === 'machine' ? {} : { exception: authorFault })
+  if (fault === 'ended') return new PortError(503, text)
+  return new PortError(500, text, fault === 'machine' ? {} : { exception: authorFault })
 }

@@ -1,7 +1,7 @@
 /** The folder of a chart. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import type { FetchedArtifact } from './manifest-type.ts'
 import { isArchive, type WorkFolder } from './work-folder.ts'
 
@@ -10,7 +10,7 @@ const chartFolder = 'chart'
 /**
  * @param path Of the chart in a repository
  * @returns the path of the chart below the work folder
- * @throws {BackendError} 400
+ * @throws {PortError} 400
  */
 export async function placeChart(
   { artifact, content }: FetchedArtifact,
@@ -18,7 +18,7 @@ export async function placeChart(
   work: WorkFolder,
 ): Promise<string> {
   if (!isArchive(content)) {
-    throw new BackendError(
+    throw new PortError(
       400,
       'The first input artifact must be a chart: an archive (.tgz), or a repository with helmChartFilePath.',
     )
@@ -38,7 +38,7 @@ function placeIn(
   const found = findChart(work)
   if (found !== undefined) return found
   const advice = isRepository ? 'Name its folder in helmChartFilePath.' : 'Package the chart with "helm package".'
-  throw new BackendError(400, `The first input artifact has no Chart.yaml at its root or in its only folder. ${advice}`)
+  throw new PortError(400, `The first input artifact has no Chart.yaml at its root or in its only folder. ${advice}`)
 }
 
 /** At the root, or in the only folder, as `helm package` makes archives. */

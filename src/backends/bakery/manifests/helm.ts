@@ -1,7 +1,7 @@
 /** Manifests from Helm charts: `helm template`. */
 import { isRawNumber } from '../../../json/json.ts'
 import type { JsonObject } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { placeChart } from './chart-folder.ts'
 import type { FetchedArtifact, ManifestBake, ManifestType } from './manifest-type.ts'
 import { findProgram } from './programs.ts'
@@ -18,7 +18,7 @@ function createHelmType(name: 'HELM2' | 'HELM3'): ManifestType {
 async function renderChart(type: 'HELM2' | 'HELM3', request: ManifestRequest, bake: ManifestBake): Promise<string> {
   const { outputName, namespace, apiVersions, kubeVersion, includeCRDs, overrides, rawOverrides } = request
   if (outputName === undefined)
-    throw new BackendError(400, `A manifest of type ${type} needs "outputName", the name of the release.`)
+    throw new PortError(400, `A manifest of type ${type} needs "outputName", the name of the release.`)
   const command = findProgram(type, bake.settings)
   const overrideArgs = formatOverrides(overrides, rawOverrides ? '--set' : '--set-string')
   const [chart, ...values] = await bake.fetchAll(request.inputArtifacts)
@@ -44,13 +44,13 @@ export function placeValues(values: readonly FetchedArtifact[], work: WorkFolder
 /**
  * One argument per override. Keys and lists in braces have Helm's syntax; other commas belong to the value.
  *
- * @throws {BackendError} 400 for values that are no text, number or boolean
+ * @throws {PortError} 400 for values that are no text, number or boolean
  */
 export function formatOverrides(overrides: JsonObject, option: '--set' | '--set-string'): string[] {
   return Object.entries(overrides).map(([key, value]) => {
     const isPlain = ['string', 'number', 'boolean'].includes(typeof value) || value === null || isRawNumber(value)
     if (!isPlain)
-      throw new BackendError(
+      throw new PortError(
         400,
         `The override "${key}" must be a text, a number or a boolean. Put lists and objects into a values file.`,
       )

@@ -1,7 +1,7 @@
 /** Manifests from helmfiles: `helmfile template`. */
 import { join } from 'node:path'
+import { PortError } from '../../../ports/port-error.ts'
 import { describeRefusal } from '../../../settings/standalone.ts'
-import { BackendError } from '../../backend.ts'
 import { formatOverrides, placeValues, withoutTests } from './helm.ts'
 import type { FetchedArtifact, ManifestBake, ManifestType } from './manifest-type.ts'
 import { findProgram } from './programs.ts'
@@ -18,7 +18,7 @@ async function renderHelmfile(request: ManifestRequest, bake: ManifestBake): Pro
   checkName('environment', environment)
   checkName('namespace', namespace)
   // Its hooks and templates can run any program.
-  if (!bake.allowsCommands) throw new BackendError(400, describeRefusal('Helmfile'))
+  if (!bake.allowsCommands) throw new PortError(400, describeRefusal('Helmfile'))
   const command = findProgram('HELMFILE', bake.settings)
   const helm = findProgram('HELM3', bake.settings)
   const [file, ...values] = await bake.fetchAll(request.inputArtifacts)
@@ -41,10 +41,10 @@ async function renderHelmfile(request: ManifestRequest, bake: ManifestBake): Pro
   )
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function checkName(field: string, name: string | undefined): void {
   if (name === undefined || namePattern.test(name)) return
-  throw new BackendError(400, `"${field}" may have letters, digits, ".", "_" and "-" only, and is "${name}".`)
+  throw new PortError(400, `"${field}" may have letters, digits, ".", "_" and "-" only, and is "${name}".`)
 }
 
 async function placeHelmfile(

@@ -1,13 +1,13 @@
 /** Kustomizations that are an artifact of their own: the files that they name are fetched beside them. */
 import { posix } from 'node:path'
 import type { JsonObject } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { kustomizationNames, parseDocuments, pathsOf } from './kustomization-file.ts'
 import type { FetchedArtifact, ManifestBake } from './manifest-type.ts'
 
 const maxFiles = 200
 
-/** @returns the folder of the kustomization below the work folder @throws {BackendError} 400, and those of fetches */
+/** @returns the folder of the kustomization below the work folder @throws {PortError} 400, and those of fetches */
 export async function downloadKustomization(
   root: string,
   { artifact, content }: FetchedArtifact,
@@ -17,7 +17,7 @@ export async function downloadKustomization(
   const isAddress = address !== null && /^https?:$/.test(address.protocol)
   const path = isAddress ? placeOf(address) : kustomizationNames[0]
   if (isAddress && !kustomizationNames.some((name) => name === posix.basename(path)))
-    throw new BackendError(
+    throw new PortError(
       400,
       `The input artifact must be a repository, or a ${kustomizationNames[0]}, and is ${address.pathname}.`,
     )
@@ -46,10 +46,10 @@ class Download {
 
   /** @returns its folder */
   async keep(path: string, content: Buffer): Promise<string> {
-    if (path.split('/').includes('..') || path.includes('\0')) throw new BackendError(400, `"${path}" is no path of a file.`)
+    if (path.split('/').includes('..') || path.includes('\0')) throw new PortError(400, `"${path}" is no path of a file.`)
     this.#seen.add(path)
     if (this.#seen.size > maxFiles)
-      throw new BackendError(400, `The kustomization has more than ${maxFiles} files. Use a repository.`)
+      throw new PortError(400, `The kustomization has more than ${maxFiles} files. Use a repository.`)
     return posix.dirname(this.#bake.work.write(posix.join(this.#root, path), content))
   }
 
@@ -60,7 +60,7 @@ class Download {
         if (/^[a-z]+:|^git@/i.test(named) || named.startsWith('/')) continue
         if (kind === 'file' && !/\.[A-Za-z]+$/.test(named)) continue
         if (address === undefined)
-          throw new BackendError(400, `${path} names ${named}, and is no file at an address. Use a repository as input artifact.`)
+          throw new PortError(400, `${path} names ${named}, and is no file at an address. Use a repository as input artifact.`)
         const relativePath = named.slice(named.indexOf('=') + 1)
         if (kind === 'base' && !/\.(?:ya?ml|json)$/.test(named)) await this.#fetchFolder(new URL(`${relativePath}/`, address))
         else await this.#fetchFile(new URL(relativePath, address))
@@ -83,9 +83,9 @@ class Download {
         const content = await this.#fetchFile(address)
         return content === undefined ? undefined : await this.follow(content, placeOf(address), address)
       } catch (error) {
-        if (!(error instanceof BackendError) || error.status !== 404) throw error
+        if (!(error instanceof PortError) || error.status !== 404) throw error
       }
     }
-    throw new BackendError(404, `There is no ${kustomizationNames.join(', ')} at ${folder.host}${folder.pathname}.`)
+    throw new PortError(404, `There is no ${kustomizationNames.join(', ')} at ${folder.host}${folder.pathname}.`)
   }
 }

@@ -1,7 +1,7 @@
 /** Kustomization files: their names, and the paths that they hold. */
 import { parseAllDocuments } from 'yaml'
 import { isObject, type JsonObject, textsOf } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 
 export const kustomizationNames = ['kustomization.yaml', 'kustomization.yml', 'Kustomization'] as const
 
@@ -22,16 +22,16 @@ interface FoundPath {
 /** Reading YAML takes long, and nothing else is done meanwhile. */
 const maxYamlLength = 128 * 1024
 
-/** @throws {BackendError} 400 for a text that is no YAML, or too long */
+/** @throws {PortError} 400 for a text that is no YAML, or too long */
 export function parseDocuments(text: string, name: string): JsonObject[] {
   if (text.length > maxYamlLength)
-    throw new BackendError(400, `${name} is longer than ${maxYamlLength} characters. Use a repository as input artifact.`)
+    throw new PortError(400, `${name} is longer than ${maxYamlLength} characters. Use a repository as input artifact.`)
   try {
     const documents = [...parseAllDocuments(text)]
     for (const { errors } of documents) for (const error of errors) throw error
     return documents.map((document) => document.toJS({ maxAliasCount: 10 }) as unknown).filter(isObject)
   } catch (error) {
-    throw new BackendError(400, `${name} cannot be read: ${(error as Error).message}`)
+    throw new PortError(400, `${name} cannot be read: ${(error as Error).message}`)
   }
 }
 

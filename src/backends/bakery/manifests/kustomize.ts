@@ -1,6 +1,6 @@
 /** Manifests from kustomizations: `kustomize build`, or `kubectl kustomize`. */
 import { dirname } from 'node:path'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { downloadKustomization } from './kustomization-download.ts'
 import type { ManifestBake, ManifestType } from './manifest-type.ts'
 import { findProgram } from './programs.ts'
@@ -24,10 +24,10 @@ async function build(name: KustomizeName, request: ManifestRequest, bake: Manife
   return bake.run(command, [folder])
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function requirePath({ kustomizeFilePath }: ManifestRequest): string {
   if (kustomizeFilePath !== undefined) return kustomizeFilePath
-  throw new BackendError(
+  throw new PortError(
     400,
     'A repository needs "kustomizeFilePath", the path of its kustomization.yaml, and the request has none.',
   )

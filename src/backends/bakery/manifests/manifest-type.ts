@@ -16,7 +16,7 @@ export interface ManifestType {
   readonly input: 'inputArtifacts' | 'inputArtifact'
   /**
    * @returns the text of the manifest
-   * @throws {BackendError} 400 for a wrong request, or a program that is not installed; 500 with the words of a program that failed
+   * @throws {PortError} 400 for a wrong request, or a program that is not installed; 500 with the words of a program that failed
    */
   render(request: ManifestRequest, bake: ManifestBake): Promise<string>
 }
@@ -27,9 +27,9 @@ export interface ManifestBake {
   /** Whether users may run commands on this machine. */
   readonly allowsCommands: boolean
   readonly work: WorkFolder
-  /** Content of an artifact, from the infrastructure service. @throws {BackendError} with its status */
+  /** Content of an artifact, from the infrastructure service. @throws {PortError} with its status */
   fetch(artifact: JsonObject): Promise<Buffer>
-  /** In the same order. @throws {BackendError} as `fetch` does */
+  /** In the same order. @throws {PortError} as `fetch` does */
   fetchAll(artifacts: readonly JsonObject[]): Promise<FetchedArtifact[]>
   /** Runs a program in the work folder. @returns its output */
   run(command: ProgramCommand, args: readonly string[]): Promise<string>

@@ -1,6 +1,7 @@
 /** Programs that render manifests: where they are, and how to get them. */
+
+import { PortError } from '../../../ports/port-error.ts'
 import { findOnPath, isExecutable } from '../../../runtime/find-program.ts'
-import { BackendError } from '../../backend.ts'
 import type { ManifestBakeSettings, ProgramName } from './settings.ts'
 
 export interface ProgramCommand {
@@ -45,7 +46,7 @@ const programs = {
 
 type RenderingType = keyof typeof programs
 
-/** @throws {BackendError} 400 that says what to install, and which setting names its path */
+/** @throws {PortError} 400 that says what to install, and which setting names its path */
 export function findProgram(type: RenderingType, settings: ManifestBakeSettings): ProgramCommand {
   const { title } = programs[type]
   const places: readonly ProgramPlace[] = programs[type].places
@@ -56,13 +57,13 @@ export function findProgram(type: RenderingType, settings: ManifestBakeSettings)
       if (isExecutable(configured)) return { title, path: configured, args }
       const found = configured.includes('/') ? undefined : findOnPath(configured, path)
       if (found !== undefined) return { title, path: found, args }
-      throw new BackendError(400, `${title} cannot be started: ${programKey(setting)} is ${configured}, which is no program.`)
+      throw new PortError(400, `${title} cannot be started: ${programKey(setting)} is ${configured}, which is no program.`)
     }
     const found = names.map((name) => findOnPath(name, path)).find((each) => each !== undefined)
     if (found !== undefined) return { title, path: found, args }
   }
   const keys = places.map(({ setting }) => programKey(setting)).join(' or ')
-  throw new BackendError(
+  throw new PortError(
     400,
     `Manifests of type ${type} need ${title}, which is not installed on the machine of Fairlead. Install it, or set ${keys} to its ` +
       'path. A connected bakery (services.rosco.baseUrl) has its own.',

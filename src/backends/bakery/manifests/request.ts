@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { isTrue, type JsonObject } from '../../../json/values.ts'
 import { commaList } from '../../../names/comma-list.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { describeIssues } from '../../../settings/describe-issue.ts'
-import { BackendError } from '../../backend.ts'
 import { lenientText } from '../../requests/lenient-text.ts'
 
 const flag = z.unknown().optional().transform(isTrue)
@@ -39,11 +39,11 @@ const ManifestRequest = z.object({
 })
 export type ManifestRequest = z.output<typeof ManifestRequest>
 
-/** @throws {BackendError} 400 naming the fields that are wrong */
+/** @throws {PortError} 400 naming the fields that are wrong */
 export function parseManifestRequest(body: unknown): ManifestRequest {
   const parsed = ManifestRequest.safeParse(body ?? {})
   if (parsed.success) return parsed.data
-  throw new BackendError(400, `The request for a manifest is not usable: ${describeIssues(parsed.error)}.`)
+  throw new PortError(400, `The request for a manifest is not usable: ${describeIssues(parsed.error)}.`)
 }
 
 /** For messages: the name of an artifact, or what there is instead. */

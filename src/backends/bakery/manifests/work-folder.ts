@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import type { JsonObject } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { listUnpacked, unpackArchive } from '../../images/unpack.ts'
 import { describeArtifact } from './request.ts'
 
@@ -45,18 +45,18 @@ export class WorkFolder {
     return folder
   }
 
-  /** @param name Of a folder that is made for it @throws {BackendError} 400 for a damaged or hostile archive, 413 for a large one */
+  /** @param name Of a folder that is made for it @throws {PortError} 400 for a damaged or hostile archive, 413 for a large one */
   async unpack(name: string, archive: Buffer, artifact: JsonObject): Promise<void> {
     const folder = this.makeFolder(name)
     try {
       const left = { maxBytes: bounds.maxBytes - this.#bytes, maxEntries: bounds.maxEntries - this.#entries }
       await unpackArchive(slicesOf(archive), folder, left)
     } catch (error) {
-      if (!(error instanceof BackendError) || error.status >= 500) throw error
+      if (!(error instanceof PortError) || error.status >= 500) throw error
       const what = `The artifact ${describeArtifact(artifact)} cannot be unpacked`
       if (error.status === 413)
-        throw new BackendError(413, `${what}: archives have at most ${bounds.maxEntries} files and ${bounds.maxBytes} bytes.`)
-      throw new BackendError(400, `${what}. ${error.message}`)
+        throw new PortError(413, `${what}: archives have at most ${bounds.maxEntries} files and ${bounds.maxBytes} bytes.`)
+      throw new PortError(400, `${what}. ${error.message}`)
     }
     for (const { path } of listUnpacked(folder)) {
       this.#entries += 1
@@ -68,15 +68,15 @@ export class WorkFolder {
    * A place that a request names in a folder of this one.
    *
    * @returns the path below this folder, as an argument
-   * @throws {BackendError} 400 when it does not exist, or leads out of the folder
+   * @throws {PortError} 400 when it does not exist, or leads out of the folder
    */
   resolve(name: string, path: string, field: string): string {
     const root = join(this.path, name)
     const place = join(root, path)
     const isOutside = isAbsolute(path) || path.includes('\0') || !isWithin(place, root)
     if (isOutside || (existsSync(place) && !isWithin(realpathSync(place), root)))
-      throw new BackendError(400, `${field} must be a path inside the artifact, and is "${path}".`)
-    if (!existsSync(place)) throw new BackendError(400, `The artifact has no ${path}, which ${field} names.`)
+      throw new PortError(400, `${field} must be a path inside the artifact, and is "${path}".`)
+    if (!existsSync(place)) throw new PortError(400, `The artifact has no ${path}, which ${field} names.`)
     return `./${relative(this.path, place)}`
   }
 

@@ -87,7 +87,7 @@ export class ActionsApi {
     return this.#list(`${runPath(workflow, number)}/artifacts`, archivesIn, { name })
   }
 
-  /** JSON of a resource by a conditional request; undefined: there is none. @throws {BackendError} */
+  /** JSON of a resource by a conditional request; undefined: there is none. @throws {PortError} */
   get(path: string): Promise<unknown> {
     return this.#calls.loadIfChanged(path)
   }

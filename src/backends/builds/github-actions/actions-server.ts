@@ -1,6 +1,7 @@
 /** A host of Actions as a build server: each workflow file of its repositories is a job, each run a build. */
 import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
 import { newestIn, type Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
@@ -157,7 +158,7 @@ class ActionsServer implements BuildServer {
     const ref = textOf(given) ?? (await this.#api.defaultBranch(workflow))
     if (ref === undefined) {
       const text = `The repository ${fullNameOf(workflow)} is missing, or hidden from the token of the build server "${this.name}".`
-      throw new BackendError(400, `${text} ${this.#kind.advice}`)
+      throw new PortError(400, `${text} ${this.#kind.advice}`)
     }
     const isInput = given !== undefined && (await this.#hasInput(workflow, 'ref'))
     return this.#dispatcher.start(workflow, { ref, inputs: isInput ? { ...parameters } : others })
@@ -171,7 +172,7 @@ class ActionsServer implements BuildServer {
     if (workflow === undefined) throw this.#unknownJob(job)
     if (run === undefined) return
     if (run.number === 0)
-      throw new BackendError(503, `The run of ${job} does not exist yet, so it cannot be stopped. Try again in a few seconds.`)
+      throw new PortError(503, `The run of ${job} does not exist yet, so it cannot be stopped. Try again in a few seconds.`)
     const expects = [301, 307, 308, 403, 404, 405, 409]
     const answer = await this.#calls.send(`${runPath(workflow, run.number)}/cancel`, { method: 'POST', json: {}, expects })
     if (answer.status < 300 || answer.status === 409) return
@@ -179,7 +180,7 @@ class ActionsServer implements BuildServer {
     if (url === undefined && number === 0) return
     const advice = answer.status === 403 ? this.#kind.advice : `Stop it in its web UI${url === undefined ? '' : `: ${url}`}.`
     const text = `The build server "${this.name}" does not stop run ${run.number} (${answer.status})${formatReason(answer)}.`
-    throw new BackendError(400, `${text} ${advice}`)
+    throw new PortError(400, `${text} ${advice}`)
   }
 
   /** Runs have no descriptions. */
@@ -222,14 +223,14 @@ class ActionsServer implements BuildServer {
     return owner === undefined || repository === undefined || file === undefined ? undefined : { owner, repository, file }
   }
 
-  #unknownWorkflow({ file, ...place }: Workflow): BackendError {
+  #unknownWorkflow({ file, ...place }: Workflow): PortError {
     const text = `The build server "${this.name}" has no workflow file ${file} in the default branch of ${fullNameOf({ file, ...place })}`
-    return new BackendError(404, `${text}, or hides it from the token. ${this.#kind.advice}`)
+    return new PortError(404, `${text}, or hides it from the token. ${this.#kind.advice}`)
   }
 
-  #unknownJob(job: string): BackendError {
+  #unknownJob(job: string): PortError {
     const text = `The job "${job}" does not exist: it has to be owner/repository/workflow-file.yml`
-    return new BackendError(404, `${text}, with a repository of ${this.#kind.prefix}.hosts "${this.name}", "repositories".`)
+    return new PortError(404, `${text}, with a repository of ${this.#kind.prefix}.hosts "${this.name}", "repositories".`)
   }
 
   async #hasInput(workflow: Workflow, name: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { pathTo } from '../../../http/encode-path.ts'
 import { formatJson, parseIfJson, parseJson } from '../../../json/json.ts'
 import { fieldOf, type JsonObject, listOf, numberOf, textOf } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import { formatReason } from '../remote/refusal.ts'
 import type { ServerCalls } from '../server-calls.ts'
@@ -58,7 +58,7 @@ export class Dispatcher {
     this.#workflowOf = workflowOf
   }
 
-  /** @returns the number of the run, or the queue item that leads to it @throws {BackendError} 400 */
+  /** @returns the number of the run, or the queue item that leads to it @throws {PortError} 400 */
   async start(workflow: Workflow, dispatch: Dispatch): Promise<string> {
     const after = this.#namesRuns === true ? 0 : await this.#newestRun(workflow)
     const answer = await this.#sendToRef(workflow, dispatch)
@@ -118,15 +118,15 @@ export class Dispatcher {
     return this.#calls.send(path, { method: 'POST', json: { ref, inputs, ...details }, expects: refusals })
   }
 
-  #toRefusal(answer: OutsideAnswer, workflow: Workflow, ref: string): BackendError {
+  #toRefusal(answer: OutsideAnswer, workflow: Workflow, ref: string): PortError {
     const { status } = answer
     const what = `The build server "${this.#server}" does not start ${workflow.file} of ${fullNameOf(workflow)} on "${ref}"`
-    if (status < 400) return new BackendError(400, `${what}: the repository has been renamed. Use its new name.`)
+    if (status < 400) return new PortError(400, `${what}: the repository has been renamed. Use its new name.`)
     const advice = {
       403: ` ${this.#kind.advice}`,
       404: ` Check that the workflow file and the branch or tag exist. ${this.#kind.advice}`,
     }[status]
-    return new BackendError(400, `${what} (${status})${formatReason(answer)}.${advice ?? ''}`)
+    return new PortError(400, `${what} (${status})${formatReason(answer)}.${advice ?? ''}`)
   }
 }
 

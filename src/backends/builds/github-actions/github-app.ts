@@ -3,7 +3,8 @@ import { createPrivateKey } from 'node:crypto'
 import { sharedWork } from '../../../concurrency/shared-work.ts'
 import { pathTo } from '../../../http/encode-path.ts'
 import { fieldOf, textOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import { createServerCalls } from '../server-calls.ts'
 import type { ActionsHost, ActionsKind, GithubApp } from './actions-kind.ts'
 
@@ -38,7 +39,7 @@ function installationCredentials(
     const body = JSON.parse(answer.text) as unknown
     const token = textOf(fieldOf(body, 'token'))
     const untilMs = Date.parse(textOf(fieldOf(body, 'expires_at')) ?? '')
-    if (token === undefined) throw new BackendError(502, `The build server "${name}" gave no token for the app of ${settingKey}.`)
+    if (token === undefined) throw new PortError(502, `The build server "${name}" gave no token for the app of ${settingKey}.`)
     current = { token, untilMs: Number.isNaN(untilMs) ? 0 : untilMs }
     return token
   })

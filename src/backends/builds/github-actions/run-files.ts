@@ -1,7 +1,7 @@
 /** What runs leave behind: archives, property files in them, and the logs of their jobs. */
 import { pathTo } from '../../../http/encode-path.ts'
 import { type JsonObject, numberOf, textOf } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { parseProperties } from '../property-file.ts'
 import { type JobLog, joinLogs } from '../remote/joined-logs.ts'
 import { readZipEntry } from '../remote/zip-entry.ts'
@@ -46,7 +46,7 @@ export class RunFiles {
   /**
    * Of the file in the archive of that name, else in any other one; undefined: no archive has it.
    *
-   * @throws {BackendError} 413 when it may be in an archive that is too large
+   * @throws {PortError} 413 when it may be in an archive that is too large
    */
   async properties(workflow: Workflow, number: number, fileName: string): Promise<JsonObject | undefined> {
     const tooLarge = new Set<string>()
@@ -64,7 +64,7 @@ export class RunFiles {
     if (tooLarge.size === 0) return undefined
     const names = [...tooLarge].join(', ')
     const text = `${fileName} is in none of the small archives, and ${names} is larger than ${maxArchiveBytes} bytes`
-    throw new BackendError(413, `${text}. Upload the property file as an archive of its own.`)
+    throw new PortError(413, `${text}. Upload the property file as an archive of its own.`)
   }
 
   async #read(workflow: Workflow, archive: JsonObject, fileName: string): Promise<string | undefined> {

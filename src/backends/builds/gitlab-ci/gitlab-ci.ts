@@ -2,7 +2,8 @@
 import { formatQuery } from '../../../http/encode-path.ts'
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import type { BuildOrder, BuildServer, BuildServerType, RecentBuilds } from '../build-server.ts'
 import { newestIn, type Position } from '../polls/position.ts'
@@ -133,7 +134,7 @@ class GitlabServer implements BuildServer {
     if (answer.status >= 300) throw toRefusal(what, answer)
     const pipeline = parseJson(answer.text)
     const number = isObject(pipeline) ? numberOfPipeline(pipeline) : 0
-    if (number === 0) throw new BackendError(502, `The build server "${this.name}" gave no number of the pipeline.`)
+    if (number === 0) throw new PortError(502, `The build server "${this.name}" gave no number of the pipeline.`)
     return String(number)
   }
 
@@ -203,7 +204,7 @@ class GitlabServer implements BuildServer {
     try {
       return await this.#calls.loadIfChanged(`${projectPath(project)}/repository/commits/${encodeURIComponent(sha)}`)
     } catch (error) {
-      if (error instanceof BackendError) return undefined
+      if (error instanceof PortError) return undefined
       throw error
     }
   }
@@ -212,10 +213,7 @@ class GitlabServer implements BuildServer {
     if (branch !== undefined && branch !== 'tags') return branch
     const ref = textOf(fieldOf(await this.#calls.loadIfChanged(projectPath(project)), 'default_branch'))
     if (ref !== undefined) return ref
-    throw new BackendError(
-      400,
-      `The project ${project} has no default branch, or is hidden from the token. Give "ref". ${advice}`,
-    )
+    throw new PortError(400, `The project ${project} has no default branch, or is hidden from the token. Give "ref". ${advice}`)
   }
 
   /** The number of a project, which it keeps when it is renamed: GitLab redirects reads only. */
@@ -224,9 +222,9 @@ class GitlabServer implements BuildServer {
     return id === undefined ? project : String(id)
   }
 
-  #unknownJob(job: string): BackendError {
+  #unknownJob(job: string): PortError {
     const text = `The job "${job}" does not exist on the build server "${this.name}"`
-    return new BackendError(
+    return new PortError(
       404,
       `${text}: it has to be the path of one of its projects, such as shop/web or shop/web/main, or its number.`,
     )
@@ -234,10 +232,10 @@ class GitlabServer implements BuildServer {
 }
 
 /** @param what What the server does not do */
-function toRefusal(what: string, answer: OutsideAnswer): BackendError {
+function toRefusal(what: string, answer: OutsideAnswer): PortError {
   const { status } = answer
   // Of a project with a former path, GitLab allows no changes.
-  if (status < 400 || status === 405) return new BackendError(400, `${what}: the project has been renamed. Use its new path.`)
+  if (status < 400 || status === 405) return new PortError(400, `${what}: the project has been renamed. Use its new path.`)
   const hint = status === 403 || status === 404 ? ` ${advice}` : ''
-  return new BackendError(400, `${what} (${status})${formatReason(answer)}.${hint}`)
+  return new PortError(400, `${what} (${status})${formatReason(answer)}.${hint}`)
 }

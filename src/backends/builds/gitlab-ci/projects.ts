@@ -33,7 +33,7 @@ export class Projects {
     this.#context = context
   }
 
-  /** Paths of those whose pipelines are builds. A list that cannot be renewed is kept. @throws {BackendError} */
+  /** Paths of those whose pipelines are builds. A list that cannot be renewed is kept. @throws {PortError} */
   async paths(): Promise<readonly string[]> {
     if (this.#host.projects.length > 0) return this.#host.projects
     const listed = this.#listed

@@ -2,7 +2,8 @@
 import { BoundedMap } from '../../../caches/bounded-map.ts'
 import { encodeSegments, formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
 import type { BuildOrder, BuildRange, BuildServer, RecentBuilds } from '../build-server.ts'
 import type { Position } from '../polls/position.ts'
@@ -112,18 +113,14 @@ export class JenkinsServer implements BuildServer {
     const definitions = objectsOf(config['parameterDefinitionList'])
     if (definitions.length === 0 && Object.keys(parameters).length > 0) {
       const names = Object.keys(parameters).join(', ')
-      throw new BackendError(
-        400,
-        `The job "${job}" has no parameters, but was given ${names}. Add them there, or leave them out.`,
-      )
+      throw new PortError(400, `The job "${job}" has no parameters, but was given ${names}. Add them there, or leave them out.`)
     }
     const action = definitions.length > 0 ? 'buildWithParameters' : 'build'
     const { status, headers } = await this.#posts.post(`${path}/${action}`, parameters)
-    if (status !== 201)
-      throw new BackendError(400, `The build server "${this.name}" did not start "${job}": it answered ${status}.`)
+    if (status !== 201) throw new PortError(400, `The build server "${this.name}" did not start "${job}": it answered ${status}.`)
     const item = /\/queue\/item\/(\d+)\/?$/.exec(String(headers['location'] ?? ''))?.[1]
     if (item === undefined)
-      throw new BackendError(500, `The build server "${this.name}" did not say where "${job}" is in its queue.`)
+      throw new PortError(500, `The build server "${this.name}" did not say where "${job}" is in its queue.`)
     return item
   }
 
@@ -137,7 +134,7 @@ export class JenkinsServer implements BuildServer {
 
   async describe(job: string, number: number, description: string): Promise<void> {
     const { status } = await this.#posts.post(`${this.#pathOf(job)}/${number}/submitDescription`, { description })
-    if (status >= 400) throw new BackendError(404, `The build ${number} of "${job}" does not exist.`)
+    if (status >= 400) throw new PortError(404, `The build ${number} of "${job}" does not exist.`)
   }
 
   recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
@@ -165,7 +162,7 @@ export class JenkinsServer implements BuildServer {
 
   async #stopBuild(path: string, number: number): Promise<void> {
     const { status } = await this.#posts.post(`${path}/${number}/stop`)
-    if (status >= 400) throw new BackendError(404, `The build server "${this.name}" has no build ${number} to stop.`)
+    if (status >= 400) throw new PortError(404, `The build server "${this.name}" has no build ${number} to stop.`)
   }
 
   async #loadBuilds(job: string, signal?: AbortSignal): Promise<readonly JsonObject[] | undefined> {
@@ -179,10 +176,10 @@ export class JenkinsServer implements BuildServer {
     return path === undefined ? undefined : this.#calls.load(`${path}${place}/api/json${formatQuery({ tree })}`, { signal })
   }
 
-  /** @throws {BackendError} 404 */
+  /** @throws {PortError} 404 */
   #pathOf(job: string): string {
     const path = toJobPath(job)
-    if (path === undefined) throw new BackendError(404, `The job "${job}" does not exist.`)
+    if (path === undefined) throw new PortError(404, `The job "${job}" does not exist.`)
     return path
   }
 }

@@ -1,6 +1,6 @@
 /** Calls that change something at Jenkins, with the crumb that it wants against forged requests. */
 import { fieldOf, textOf } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import type { ServerCalls } from '../server-calls.ts'
 
@@ -20,7 +20,7 @@ export class JenkinsPosts {
     this.#isCrumbWanted = csrf
   }
 
-  /** @throws {BackendError} 502 when Jenkins rejects the call */
+  /** @throws {PortError} 502 when Jenkins rejects the call */
   async post(path: string, form: Readonly<Record<string, string>> = {}): Promise<OutsideAnswer> {
     if (this.#isCrumbWanted) this.#crumb ??= await this.#loadCrumb()
     const answer = await this.#send(path, form)
@@ -29,7 +29,7 @@ export class JenkinsPosts {
     this.#crumb = await this.#loadCrumb()
     const second = this.#crumb === undefined ? answer : await this.#send(path, form)
     if (second.status !== 403) return second
-    throw new BackendError(
+    throw new PortError(
       502,
       `The build server "${this.#name}" rejected the call (403). Check the user of jenkins.masters and what it may do, such as Job/Build.`,
     )

@@ -2,7 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { formatQuery } from '../../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, numberOf } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import type { RecentBuilds } from '../build-server.ts'
 import type { Position } from '../polls/position.ts'
@@ -67,7 +67,7 @@ export class RecentJenkinsBuilds {
       seen.set(name, builds.some(({ building }) => building === true) ? undefined : mark)
       return builds.length === 0 ? [] : [{ job: name, builds }]
     } catch (error) {
-      if (!(error instanceof BackendError) || error.status === 503 || signal.aborted) throw error
+      if (!(error instanceof PortError) || error.status === 503 || signal.aborted) throw error
       this.#parts.log.warn({ job: name, problem: error.message }, 'the builds of a job cannot be read')
       seen.set(name, undefined)
       return []

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ConsolePart } from '../../../agent/console.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { packTree } from '../../../storage/directory-trees.ts'
 import { readEnd } from '../../../storage/read-end.ts'
-import { BackendError } from '../../backend.ts'
 import type { ArchivedFile } from './build-store.ts'
 import { archiveFolder } from './plan.ts'
 
@@ -98,7 +98,7 @@ export class BuildFiles {
    * Takes the archived files of a runner over, as an archive that is read in the name of its user: its processes may still change it.
    *
    * @param work Folder of the runner
-   * @throws {BackendError} 413 beyond the bounds
+   * @throws {PortError} 413 beyond the bounds
    */
   async keepFiles(id: string, work: string, { maxFiles, maxFileBytes }: ArchiveBounds): Promise<ArchivedFile[]> {
     await mkdir(join(this.#folder, id), { recursive: true, mode: 0o700 })
@@ -154,7 +154,7 @@ class SizeLimit extends Transform {
     this.#left -= piece.length
     if (this.#left < 0)
       done(
-        new BackendError(
+        new PortError(
           413,
           'The archived files are larger than a build may have (builds.local.archive-size). Archive less, or raise the setting.',
         ),
@@ -167,7 +167,7 @@ async function listFiles(archive: string, maxFiles: number): Promise<ArchivedFil
   const files: ArchivedFile[] = []
   await eachFile(archive, ({ path, size, skip }) => {
     if (files.length >= maxFiles)
-      throw new BackendError(
+      throw new PortError(
         413,
         `More than ${maxFiles} files are archived (builds.local.archive-files). Archive fewer, or raise the setting.`,
       )

@@ -1,7 +1,8 @@
 /** Takes over what a runner leaves: its report, its archived files, and its image. */
 import { definedOf } from '../../../json/values.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { readAsOwner } from '../../../storage/directory-trees.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BackendContext } from '../../backend.ts'
 import type { ImageStore, StoredImage } from '../../images/image-store.ts'
 import { adoptFolder } from '../../infrastructure/providers/local/adopt-image.ts'
 import type { BuilderState } from '../../infrastructure/providers/local/builders.ts'
@@ -44,7 +45,7 @@ async function attempt<T>(faults: string[], work: () => Promise<T>): Promise<T |
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof BackendError) || error.status >= 500) throw error
+    if (!(error instanceof PortError) || error.status >= 500) throw error
     faults.push(error.message)
     return undefined
   }
@@ -64,8 +65,8 @@ async function keepFiles({ id }: StoredBuild, { folder, exitCode }: BuilderState
   try {
     return await files.keepFiles(id, folder, settings)
   } catch (error) {
-    if (error instanceof BackendError) throw error
-    if (exitCode === 0) throw isFinal(error) ? new BackendError(400, describeFault(error as Error)) : error
+    if (error instanceof PortError) throw error
+    if (exitCode === 0) throw isFinal(error) ? new PortError(400, describeFault(error as Error)) : error
     // A build that was ended early has no such folder.
     context.log.info({ build: id, problem: (error as Error).message }, 'a build has archived no files')
     return undefined

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { parseYaml } from '../../../http/yaml.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { describeIssues } from '../../../settings/describe-issue.ts'
-import { BackendError } from '../../backend.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import { BuildFile, type JobDefinition } from './job-definition.ts'
 import type { RepositoryReader } from './repository.ts'
@@ -173,16 +173,16 @@ export class JobCatalog {
   }
 }
 
-/** @throws {BackendError} 400 naming the keys that are wrong */
+/** @throws {PortError} 400 naming the keys that are wrong */
 export function parseBuildFile(text: string, file: string): BuildFile {
-  if (text.length > maxFileLength) throw new BackendError(400, `${file} has more than ${maxFileLength} characters.`)
+  if (text.length > maxFileLength) throw new PortError(400, `${file} has more than ${maxFileLength} characters.`)
   let document: unknown
   try {
     document = parseYaml(text)
   } catch (error) {
-    throw new BackendError(400, `${file} is no YAML: ${(error as Error).message}`)
+    throw new PortError(400, `${file} is no YAML: ${(error as Error).message}`)
   }
   const parsed = BuildFile.safeParse(document)
   if (parsed.success) return parsed.data
-  throw new BackendError(400, `${file} has errors: ${describeIssues(parsed.error, 'the file')}.`)
+  throw new PortError(400, `${file} has errors: ${describeIssues(parsed.error, 'the file')}.`)
 }

@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BoundedMap } from '../../../caches/bounded-map.ts'
 import type { JsonObject } from '../../../json/values.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { describeRefusal, standalone } from '../../../settings/standalone.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BackendContext } from '../../backend.ts'
 import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
 import type { LocalProvider } from '../../infrastructure/providers/local/local.ts'
 import type { SecretHolder } from '../../secrets/secret-values.ts'
@@ -141,7 +142,7 @@ export class LocalBuildServer implements BuildServer {
     if (build === undefined || file === undefined) return undefined
     if (file.bytes > maxArtifactBytes) {
       const [size, most] = [file.bytes, maxArtifactBytes].map((bytes) => Math.ceil(bytes / mebibyte))
-      throw new BackendError(413, `The file ${path} has ${size} MiB; at most ${most} MiB are fetched. Let the build split it.`)
+      throw new PortError(413, `The file ${path} has ${size} MiB; at most ${most} MiB are fetched. Let the build split it.`)
     }
     return this.#parts.files.readFile(build.id, path, maxArtifactBytes)
   }
@@ -237,48 +238,48 @@ export class LocalBuildServer implements BuildServer {
     return this.#parts.store.byId(id)?.state === 'RUNNING'
   }
 
-  /** Whether commands may run, and the account can run them. @throws {BackendError} 400 */
+  /** Whether commands may run, and the account can run them. @throws {PortError} 400 */
   #checkPlace({ name, account }: KnownJob): void {
     const { context, provider } = this.#parts
-    if (context.settings.bakery?.allowsCommands !== true) throw new BackendError(400, describeRefusal('The build'))
+    if (context.settings.bakery?.allowsCommands !== true) throw new PortError(400, describeRefusal('The build'))
     const { settings, users } = provider.parts
     if (settings.accounts.every((each) => each.name !== account))
-      throw new BackendError(
+      throw new PortError(
         400,
         `The account "${account}" of the job "${name}" does not exist. Name one of ${standalone.provider}.accounts.`,
       )
     const problem = users.problemOf(account)
-    if (problem !== undefined) throw new BackendError(400, problem)
+    if (problem !== undefined) throw new PortError(400, problem)
   }
 
-  /** One application leaves room for others. @throws {BackendError} 429 */
+  /** One application leaves room for others. @throws {PortError} 429 */
   #checkRoom(application = ''): void {
     const { store, settings } = this.#parts
     const waiting = store.count('QUEUED')
     if (waiting >= settings.maxQueued) {
-      throw new BackendError(429, `${waiting} builds wait, which is as many as may (builds.local.max-queued). Try again later.`)
+      throw new PortError(429, `${waiting} builds wait, which is as many as may (builds.local.max-queued). Try again later.`)
     }
     const own = store.countQueued(application)
     if (own < settings.maxQueuedOfApplication) return
     const whose = application === '' ? 'without an application' : `of the application ${application}`
     const setting = 'builds.local.max-queued-per-application'
-    throw new BackendError(429, `${own} builds ${whose} wait, which is as many as may (${setting}). Try again later.`)
+    throw new PortError(429, `${own} builds ${whose} wait, which is as many as may (${setting}). Try again later.`)
   }
 
-  /** @throws {BackendError} 404 saying what is there instead, to those who may know */
+  /** @throws {PortError} 404 saying what is there instead, to those who may know */
   async #requireJob(name: string, user: string | undefined): Promise<KnownJob> {
     const { catalog } = this.#parts
     const job = await catalog.find(name)
     if (job !== undefined) return job
     const source = catalog.sourceOf(name)
     if (source !== undefined) await this.#rights.checkFollow(source, user)
-    throw new BackendError(404, catalog.describeAbsence(name))
+    throw new PortError(404, catalog.describeAbsence(name))
   }
 
-  /** @throws {BackendError} 404 */
+  /** @throws {PortError} 404 */
   #requireBuild(job: string, number: number): StoredBuild {
     const build = this.#parts.store.find(job, number)
-    if (build === undefined) throw new BackendError(404, `The build ${number} of "${job}" does not exist.`)
+    if (build === undefined) throw new PortError(404, `The build ${number} of "${job}" does not exist.`)
     return build
   }
 
@@ -288,7 +289,7 @@ export class LocalBuildServer implements BuildServer {
     return build?.job === job ? build : undefined
   }
 
-  /** Undefined: there is no such build. @throws {BackendError} 403, 503 */
+  /** Undefined: there is no such build. @throws {PortError} 403, 503 */
   async #readable(job: string, number: number, user: string | undefined): Promise<StoredBuild | undefined> {
     const build = this.#parts.store.find(job, number)
     if (build !== undefined) await this.#rights.checkRead(build, user)

@@ -1,7 +1,8 @@
 /** Builds of this machine from the queue to their end: the agent runs them, so that they outlive this process. docs/decisions/builds.md. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import type { BuilderOrder } from '../../infrastructure/providers/local/builders.ts'
 import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
 import type { LocalProvider } from '../../infrastructure/providers/local/local.ts'
@@ -203,7 +204,7 @@ export class LocalBuilds {
       if (launched !== undefined) this.#options.store.put({ ...launched, parameters, isLaunched: true })
     } catch (error) {
       if (this.#closing.signal.aborted) return
-      if (!(error instanceof BackendError))
+      if (!(error instanceof PortError))
         this.#options.context.log.error({ err: error, build: build.id }, 'a build cannot be prepared')
       await this.#end(build, { result: 'FAILURE', reason: (error as Error).message })
     }
@@ -211,15 +212,12 @@ export class LocalBuilds {
 
   async #requireJob({ job: name, application, account }: StoredBuild): Promise<KnownJob> {
     const job = await this.#options.catalog.find(name)
-    if (job === undefined) throw new BackendError(400, this.#options.catalog.describeAbsence(name))
+    if (job === undefined) throw new PortError(400, this.#options.catalog.describeAbsence(name))
     if ((job.application ?? '') === application && job.account === account) return job
-    throw new BackendError(
-      400,
-      `The job "${name}" has another application or account since the build was started. Start it again.`,
-    )
+    throw new PortError(400, `The job "${name}" has another application or account since the build was started. Start it again.`)
   }
 
-  /** @throws {BackendError} where this machine has no sandbox */
+  /** @throws {PortError} where this machine has no sandbox */
   #runnerOf({ id, account }: StoredBuild, cache: string | undefined): Promise<string[]> {
     const { provider, settings } = this.#options
     return confineFile([runnerFile()], provider.parts, { id, account, cache, readable: settings.readable })

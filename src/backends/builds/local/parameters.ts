@@ -1,5 +1,5 @@
 /** Parameters of builds: their checks and defaults, the revision that they choose, and names that they fill in. */
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { isRevision } from '../../outside/git-repository.ts'
 import { looksSecret, mask } from '../../pipelines/secret-names.ts'
 import type { JobDefinition } from './job-definition.ts'
@@ -13,25 +13,25 @@ export const revisionParameters = ['revision', 'branch'] as const
  * Checks the names that a caller has sent; `checkOrder` has checked choices.
  *
  * @param hasSource Whether the job has a checkout
- * @throws {BackendError} 400 for parameters that the job does not have
+ * @throws {PortError} 400 for parameters that the job does not have
  */
 export function checkParameters(job: string, { parameters }: JobDefinition, given: Parameters, hasSource: boolean): void {
   for (const [name, value] of Object.entries(given)) {
     if (Object.hasOwn(parameters, name)) continue
     if (!(revisionParameters as readonly string[]).includes(name)) throw unknownParameter(job, name, Object.keys(parameters))
     if (!hasSource)
-      throw new BackendError(
+      throw new PortError(
         400,
         `The job "${job}" has no repository, so there is no ${name} to choose. Leave "${name}" out, or give the job a repository.`,
       )
     if (value !== '' && !isRevision(value))
-      throw new BackendError(400, `"${value}" is no ${name}: name a branch, a tag or a commit.`)
+      throw new PortError(400, `"${value}" is no ${name}: name a branch, a tag or a commit.`)
   }
 }
 
-function unknownParameter(job: string, name: string, known: readonly string[]): BackendError {
+function unknownParameter(job: string, name: string, known: readonly string[]): PortError {
   const advice = known.length === 0 ? 'It has none.' : `It has ${known.join(', ')}.`
-  return new BackendError(400, `The job "${job}" has no parameter "${name}". ${advice}`)
+  return new PortError(400, `The job "${job}" has no parameter "${name}". ${advice}`)
 }
 
 /** Those of the job, with its defaults. */

@@ -4,7 +4,8 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatJson } from '../../../json/json.ts'
 import { definedOf, objectsOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
 import type { OperationParts } from '../../infrastructure/providers/local/operations/parts.ts'
 import { isRecognisable, looksSecret } from '../../pipelines/secret-names.ts'
@@ -39,7 +40,7 @@ export interface PreparedBuild {
   readonly cache: string | undefined
 }
 
-/** @throws {BackendError} for what a user can mend */
+/** @throws {PortError} for what a user can mend */
 export async function prepareBuild(build: StoredBuild, job: KnownJob, parts: PrepareParts): Promise<PreparedBuild> {
   const { settings, files } = parts
   const content = files.contentOf(build.id)
@@ -84,13 +85,13 @@ async function definitionOf({ name, definition, declared }: KnownJob, commit: Fe
   if (declared === undefined || commit === undefined) return definition
   const text = await commit.file(declared.file)
   if (text === undefined)
-    throw new BackendError(
+    throw new PortError(
       400,
       `The commit ${commit.sha1} has no ${declared.file}, so ${name} cannot be built. Add the file to the branch.`,
     )
   const found = parseBuildFile(text, declared.file).jobs[declared.key]
   if (found !== undefined) return found
-  throw new BackendError(
+  throw new PortError(
     400,
     `${declared.file} of the commit ${commit.sha1} has no job "${declared.key}", so ${name} cannot be built.`,
   )
@@ -154,7 +155,7 @@ async function toPlan(order: PlanOrder, { context, settings, caches, provider }:
   return { plan, versions: [...versions, ...given.versions] as readonly SecretVersion[] }
 }
 
-/** All users of the machine can read arguments of programs. @throws {BackendError} 400 for a reference in a command */
+/** All users of the machine can read arguments of programs. @throws {PortError} 400 for a reference in a command */
 export function checkCommands(job: string, { steps, services }: JobDefinition): void {
   const commands = [
     ...steps.map(({ action, title }) => [`the step "${title.trim().split('\n', 1)[0]}"`, action] as const),
@@ -163,7 +164,7 @@ export function checkCommands(job: string, { steps, services }: JobDefinition): 
   for (const [place, command] of commands) {
     const [reference] = allReferencesIn(command)
     if (reference === undefined) continue
-    throw new BackendError(
+    throw new PortError(
       400,
       `The job "${job}" has secret:${reference} in the command of ${place}, where other users could see its value. ` +
         'Set it in "environment", such as NAME, and use "$NAME" in the command.',
@@ -203,7 +204,7 @@ function cacheOf({ name, application = '', account }: KnownJob, commit: FetchedC
   return `job-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`
 }
 
-/** An operator's own job may publish any image. @throws {BackendError} 400 */
+/** An operator's own job may publish any image. @throws {PortError} 400 */
 async function checkPublish(
   { name, application = '', declared, images = [] }: KnownJob,
   { publish }: JobDefinition,
@@ -213,7 +214,7 @@ async function checkPublish(
   const { image } = publish
   if (images.includes(image) || images.includes('*') || (await isImageOf(application, image, context))) return
   const own = application === '' ? 'no application, and so no image of its own' : `the application ${application}`
-  throw new BackendError(
+  throw new PortError(
     400,
     `The job "${name}" publishes the image "${image}", and has ${own}. ` +
       `Name the image like the application, or let an operator add "${image}" to "images" of the repository in builds.local.repositories.`,
@@ -227,7 +228,7 @@ async function isImageOf(application: string, image: string, { call }: BackendCo
   if (!image.startsWith(`${application}-`)) return false
   const { status, body } = await call('front50', { method: 'GET', path: '/v2/applications' })
   if (status >= 500)
-    throw new BackendError(503, 'The definition store cannot be asked whose image the build publishes. Start it again.')
+    throw new PortError(503, 'The definition store cannot be asked whose image the build publishes. Start it again.')
   const isCloser = (other: string) =>
     other.length > application.length && `${image}-`.toLowerCase().startsWith(`${other}-`.toLowerCase())
   return !objectsOf(body).some((other) => isCloser(String(other['name'])))

@@ -1,9 +1,9 @@
 /** Reads the repositories of jobs: commits for builds, and the files that declare jobs. Credentials never reach a build. */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PortError } from '../../../ports/port-error.ts'
 import type { SandboxChoice } from '../../../sandbox/settings.ts'
 import { type FileOwner, foreignOwnerOf } from '../../../storage/foreign-owner.ts'
-import { BackendError } from '../../backend.ts'
 import type { GitAccess, GitAccount } from '../../infrastructure/artifact-accounts/git-access.ts'
 import { openGitAccess } from '../../infrastructure/artifact-accounts/git-access.ts'
 import { fetchCommit, gitEnvironment, isRevision, withoutUserinfo } from '../../outside/git-repository.ts'
@@ -101,13 +101,13 @@ export class RepositoryReader {
    * Fetches one commit into a repository of its own.
    *
    * @param revision Branch, tag or commit; undefined: the branch of the settings, or that of the repository
-   * @throws {BackendError} naming the repository and what Git says
+   * @throws {PortError} naming the repository and what Git says
    */
   async fetch(repository: BuildRepository, revision: string | undefined, { bare, home }: FetchFolders): Promise<FetchedCommit> {
     const { git, url } = await this.#init(repository, { bare, home })
     const usual = repository.branch ?? (await defaultBranch(git, url))
     const wanted = revision ?? usual
-    if (wanted !== undefined && !isRevision(wanted)) throw new BackendError(400, `"${wanted}" is no branch, tag or commit.`)
+    if (wanted !== undefined && !isRevision(wanted)) throw new PortError(400, `"${wanted}" is no branch, tag or commit.`)
     const branch = await this.#branchOf(git, url, wanted)
     // A tag of the same name would come first.
     const target = await fetchCommit(git, { url, revision: branch === undefined ? wanted : `refs/heads/${branch}` })
@@ -129,7 +129,7 @@ export class RepositoryReader {
     }
   }
 
-  /** Commits that one has and another one has not, the newest first. @throws {BackendError} as `fetch` */
+  /** Commits that one has and another one has not, the newest first. @throws {PortError} as `fetch` */
   async between(
     repository: BuildRepository,
     { from, to }: { readonly from: string; readonly to: string },
@@ -165,7 +165,7 @@ export class RepositoryReader {
     return this.#options.accounts.find(({ name }) => name === repository?.account)
   }
 
-  /** The commit that a branch has now, for little. @throws {BackendError} */
+  /** The commit that a branch has now, for little. @throws {PortError} */
   async head(repository: BuildRepository, folder: string): Promise<string | undefined> {
     const { git, url } = await this.#open(repository, folder, folder)
     const name = repository.branch === undefined ? 'HEAD' : `refs/heads/${repository.branch}`
@@ -184,7 +184,7 @@ export class RepositoryReader {
     const { url, environment, readOnly, uploadPack } = await this.#accessTo(repository, home)
     const sandbox = readOnly === undefined ? 'none' : this.#options.sandbox
     const outgoing = this.#options.outgoingOf?.(repository)
-    let excess: BackendError | undefined
+    let excess: PortError | undefined
     const run: Git = async (verb = '', ...others) => {
       const reads = uploadPack !== undefined && (verb === 'fetch' || verb === 'ls-remote')
       const args = [verb, ...(reads ? [`--upload-pack=${uploadPack}`] : []), ...others]
@@ -208,19 +208,19 @@ export class RepositoryReader {
         return output.toString('utf8')
       } catch (error) {
         const fault = toFault(error, repository, this.#options.maxBytes)
-        if (fault instanceof BackendError && fault.status === 413) excess = fault
+        if (fault instanceof PortError && fault.status === 413) excess = fault
         throw fault
       }
     }
     return { git: run, url }
   }
 
-  /** Without `readOnly`: Git works with the files and keys of Fairlead's user, as settings of the operator want it. @throws {BackendError} 400 */
+  /** Without `readOnly`: Git works with the files and keys of Fairlead's user, as settings of the operator want it. @throws {PortError} 400 */
   async #accessTo(repository: BuildRepository, home: string): Promise<RepositoryAccess> {
     const { url, account: name } = repository
     const account = this.accountOf(repository)
     if (name !== undefined && account === undefined) {
-      throw new BackendError(
+      throw new PortError(
         400,
         `There is no account "${name}" in artifacts.git-repo.accounts, or artifacts.git-repo.enabled is off.`,
       )
@@ -270,14 +270,14 @@ function toFault(error: unknown, { url }: BuildRepository, maxBytes: number): un
   const { fault, errors, message } = error
   if (atBound.test(`${message} ${errors}`)) {
     const most = `builds.local.disk-mb, ${Math.floor(maxBytes / mebibyte)} MiB`
-    return new BackendError(
+    return new PortError(
       413,
       `The repository ${withoutUserinfo(url)} is larger than a build may have (${most}). Raise the setting.`,
     )
   }
   if (fault === 'missing' || /exit code 12[67]$/.test(message))
-    return new BackendError(500, 'Git is not installed on this machine. Install it to build from repositories.')
-  return new BackendError(
+    return new PortError(500, 'Git is not installed on this machine. Install it to build from repositories.')
+  return new PortError(
     502,
     `The repository ${withoutUserinfo(url)} cannot be read: git ${message}. ${withoutUserinfo(errors)}`.trim(),
   )

@@ -1,5 +1,7 @@
 /** Polls of all build servers: each at its own pace, so that none waits for another. */
-import { type BackendContext, BackendError } from '../../backend.ts'
+
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import type { BuildServer } from '../build-server.ts'
 import { type BuildServiceSettings, defaultBuildServiceSettings } from '../settings.ts'
 import { PollMemory } from './memory.ts'
@@ -31,17 +33,17 @@ export class BuildPollers {
    *
    * @param monitor Name of the kind's poller, such as `jenkinsBuildMonitor`
    * @param partition One of its servers; empty: all
-   * @throws {BackendError} 404
+   * @throws {PortError} 404
    */
   async fastForward(monitor: string, partition: string): Promise<void> {
     const ofKind = this.#pollers.filter(({ server }) => monitorOf(server).toLowerCase() === monitor.toLowerCase())
     const known = [...new Set(this.#pollers.map(({ server }) => monitorOf(server)))]
     if (ofKind.length === 0) {
       const advice = known.length === 0 ? 'no build server is polled.' : `use one of ${known.join(', ')}.`
-      throw new BackendError(404, `The monitor "${monitor}" does not exist: ${advice}`)
+      throw new PortError(404, `The monitor "${monitor}" does not exist: ${advice}`)
     }
     const chosen = ofKind.filter(({ server }) => partition === '' || server.name === partition)
-    if (chosen.length === 0) throw new BackendError(404, `The build server "${partition}" is not polled by "${monitor}".`)
+    if (chosen.length === 0) throw new PortError(404, `The build server "${partition}" is not polled by "${monitor}".`)
     await Promise.all(chosen.map((poller) => poller.fastForward()))
     this.#context.log.info({ monitor, partition }, 'an administrator skipped the finished builds of build servers')
   }

@@ -61,7 +61,7 @@ export class ServerPoller {
     else this.#isStale = true
   }
 
-  /** Counts all finished builds as reported. @throws {BackendError} when the server cannot be asked */
+  /** Counts all finished builds as reported. @throws {PortError} when the server cannot be asked */
   async fastForward(): Promise<void> {
     while (this.#cycle !== undefined) await this.#cycle
     await this.#run(() => this.#skip())

@@ -2,7 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { parseJson } from '../../../json/json.ts'
 import { type JsonObject, numberOf, textOf } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import { readPages, toPagePath } from './pages.ts'
@@ -54,7 +54,7 @@ export class ChangePolls {
   /**
    * Those that have changed since the last call; at the first call all. A place that fails is logged, and left out.
    *
-   * @throws {BackendError} when the server cannot be reached, limits calls, or no place can be read
+   * @throws {PortError} when the server cannot be reached, limits calls, or no place can be read
    */
   async read(places: readonly PolledPlace[], signal: AbortSignal): Promise<readonly PlaceChange[]> {
     this.#checkQuota()
@@ -112,12 +112,12 @@ export class ChangePolls {
     return readPages(load, { length: pageLength, isEnough: (items) => items.some(isKnown) })
   }
 
-  /** @throws {BackendError} 503 */
+  /** @throws {PortError} 503 */
   #checkQuota(): void {
     if (this.#pausedUntilMs <= this.#parts.now()) return
     const until = new Date(this.#pausedUntilMs).toISOString()
     const text = `The rate limit of the build server "${this.#parts.name}" is nearly used up`
-    throw new BackendError(503, `${text}: polls pause until ${until}, and leave the rest to starts of builds.`)
+    throw new PortError(503, `${text}: polls pause until ${until}, and leave the rest to starts of builds.`)
   }
 
   /** GitHub and Gitea prefix the names, GitLab does not. */
@@ -137,7 +137,7 @@ export class ChangePolls {
   #logFailure({ name }: PolledPlace, error: unknown): void {
     if (this.#failing.has(name)) return
     this.#failing.add(name)
-    const isMissing = error instanceof BackendError && error.status === 404
+    const isMissing = error instanceof PortError && error.status === 404
     const reason = isMissing
       ? `it is missing, renamed, or hidden from the token. ${this.#parts.advice}`
       : (error as Error).message
@@ -147,5 +147,5 @@ export class ChangePolls {
 
 /** The server is away or limits calls, so its other places cannot be read either. */
 function isUnavailable(error: unknown): boolean {
-  return error instanceof BackendError && error.status === 503
+  return error instanceof PortError && error.status === 503
 }

@@ -1,5 +1,5 @@
 /** Log of a build that consists of those of its jobs. */
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 
 export interface JobLog {
   /** Shown above it. */
@@ -28,7 +28,7 @@ async function loadText(load: JobLog['load']): Promise<string> {
     const bytes = await load(maxJobBytes)
     return bytes === undefined ? '[the build server has no log of this job]' : bytes.toString('utf8')
   } catch (error) {
-    if (!(error instanceof BackendError) || error.status === 503) throw error
+    if (!(error instanceof PortError) || error.status === 503) throw error
     return `[the log cannot be read: ${error.message}]`
   }
 }

@@ -1,6 +1,6 @@
 /** Builds that still run while newer ones push them out of the lists that polls read. */
 import type { JsonObject } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 
 interface UnfinishedParts {
   numberOf(item: JsonObject): number
@@ -74,7 +74,7 @@ export class UnfinishedBuilds {
     try {
       return await this.#parts.load(name, number)
     } catch (error) {
-      if (error instanceof BackendError) return 'failed'
+      if (error instanceof PortError) return 'failed'
       throw error
     }
   }

@@ -5,8 +5,9 @@ import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { parseIfJson } from '../../../json/json.ts'
 import { fieldAt, listOf, textOf } from '../../../json/values.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress, optionalFlag, setting, settings } from '../../../settings/setting.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BackendContext } from '../../backend.ts'
 import { createOutsideCalls, type OutsideAnswer, OutsideError, operatorAddress } from '../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../outside/settings.ts'
 import { useKeys } from '../../rights/outside-account.ts'
@@ -108,7 +109,7 @@ export async function revealFor<T>(context: BackendContext, account: string, fie
     const use = { account, user: 'canary analysis', place: `metrics account ${account}` }
     return (await context.secrets.reveal(fields, use)).value
   } catch (error) {
-    if (!(error instanceof BackendError)) throw error
+    if (!(error instanceof PortError)) throw error
     throw new MetricError(error.message, error.status >= 500)
   }
 }

@@ -4,7 +4,7 @@
  * @see docs/contracts/events.md#validation-of-cron-expressions
  */
 import cronstrue from 'cronstrue'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { type CronExpression, parseCron } from './expression.ts'
 import { nextTime } from './next-time.ts'
 import { isSpread, withoutSpread } from './spread.ts'
@@ -19,7 +19,7 @@ interface Upcoming {
   timeZone: string
 }
 
-/** @throws {BackendError} As `validateCron`. */
+/** @throws {PortError} As `validateCron`. */
 export function validateWithTimes(
   expression: string,
   { nowMs, timeZone }: { nowMs: number; timeZone: string },
@@ -39,14 +39,14 @@ function timesAfter(nowMs: number, cron: CronExpression, timeZone: string): numb
   return times
 }
 
-/** @throws {BackendError} 400 with the expression and what is wrong with it. */
+/** @throws {PortError} 400 with the expression and what is wrong with it. */
 export function validateCron(expression: string): { response: string; description: string } {
   try {
     parseCron(withoutSpread(expression, ''))
     return { response: 'Cron expression is valid', description: describeCron(expression) }
   } catch (error) {
     const shown = expression.length > 200 ? `${expression.slice(0, 200)}…` : expression
-    throw new BackendError(400, `Cron expression '${shown}' is not valid: ${(error as Error).message}`)
+    throw new PortError(400, `Cron expression '${shown}' is not valid: ${(error as Error).message}`)
   }
 }
 

@@ -1,6 +1,7 @@
 /** A kind of trigger: its events, its conditions, and the fields that a run receives. */
+
+import type { CallService } from '../../../external/service-call.ts'
 import { definedOf, fieldOf, type JsonObject } from '../../../json/values.ts'
-import type { CallService } from '../../backend.ts'
 import type { Event } from '../event.ts'
 import type { Patterns } from '../event-patterns.ts'
 

@@ -1,6 +1,7 @@
 /** Branches and tags of Git repositories, polled for triggers with `poll`. @see docs/contracts/events.md#polls */
 import { isObject, type JsonObject, textOf, textsOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import { withoutUserinfo } from '../../outside/git-repository.ts'
 import { type Event, observedEvent } from '../event.ts'
 import { isNoCommit, noCommit, refFields, tagPrefix, toBranch } from '../kinds/git/change.ts'
@@ -21,7 +22,7 @@ export const gitRefs: PolledSource = {
   async read(trigger, context, signal, last) {
     const known = last === undefined ? undefined : digests.get(last)
     if (!context.isEmbedded('clouddriver'))
-      throw new BackendError(400, 'Repositories are polled only with the embedded infrastructure service. Use webhooks.')
+      throw new PortError(400, 'Repositories are polled only with the embedded infrastructure service. Use webhooks.')
     const access = { ...accessOf(trigger), known }
     const { digest, refs } = await askInfrastructure(context, '/artifacts/git/refs', access, signal)
     if (!isObject(refs)) {

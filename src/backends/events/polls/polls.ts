@@ -2,7 +2,8 @@
 import { backOffMs } from '../../../concurrency/back-off.ts'
 import { within } from '../../../concurrency/within.ts'
 import type { JsonObject } from '../../../json/values.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import type { EffectivePipelines } from '../../pipelines/effective-pipelines.ts'
 import { digestUuid } from '../../stores/digest-uuid.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
@@ -181,7 +182,7 @@ export class Polls {
         await handle({ ...event, id }, () => isLast && this.#states.advance(key, change))
       } catch (error) {
         // What cannot be matched now will not be matched later: it must not hold up what follows.
-        if (!(error instanceof BackendError) || error.status >= 500) throw error
+        if (!(error instanceof PortError) || error.status >= 500) throw error
         return false
       }
     }

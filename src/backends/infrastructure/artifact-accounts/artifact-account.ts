@@ -12,7 +12,7 @@ export interface ArtifactAccount {
   readonly isImplied?: true
   /**
    * @param user In whose name it is fetched; undefined: Fairlead itself asks
-   * @throws {BackendError} 400 for a wrong artifact, 404 for a missing one, 502 and 504 for failures of its source
+   * @throws {PortError} 400 for a wrong artifact, 404 for a missing one, 502 and 504 for failures of its source
    */
   fetch(artifact: JsonObject, user?: string): Promise<Buffer>
   /** `metadata.digest` of its artifacts is that of a manifest, which it checks itself, and not of the content. */

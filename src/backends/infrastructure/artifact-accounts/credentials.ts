@@ -1,8 +1,8 @@
 /** Credentials of artifact accounts, and the hosts that get them. */
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { PortError } from '../../../ports/port-error.ts'
 import type { SettingsReport } from '../../../settings/setting.ts'
-import { BackendError } from '../../backend.ts'
 import { type OutsideAccount, useKeys } from '../../rights/outside-account.ts'
 
 const text = z.string().min(1).optional()
@@ -55,7 +55,7 @@ export function hasCredentials({ password, usernamePasswordFile, token, tokenFil
  * Value of the header `Authorization` for a host; undefined: none.
  *
  * @param host Without port
- * @throws {BackendError} 500 when a file cannot be read
+ * @throws {PortError} 500 when a file cannot be read
  */
 export async function authorizationFor(account: AccountCredentials, host: string): Promise<string | undefined> {
   if (!hasCredentials(account) || !isForHost(account, host)) return undefined
@@ -76,7 +76,7 @@ export interface SourceLogin {
 /**
  * Token or name and password, for sources that tell them apart; a token wins.
  *
- * @throws {BackendError} 500 when a file cannot be read
+ * @throws {PortError} 500 when a file cannot be read
  */
 export async function loadLogin(account: AccountCredentials): Promise<SourceLogin> {
   const token = await loadToken(account)
@@ -113,6 +113,6 @@ async function readSecret(file: string, { name }: AccountCredentials): Promise<s
     return (await readFile(file, 'utf8')).trim()
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new BackendError(500, `The file with the credentials of the artifact account "${name}" cannot be read (${code}).`)
+    throw new PortError(500, `The file with the credentials of the artifact account "${name}" cannot be read (${code}).`)
   }
 }

@@ -1,7 +1,7 @@
 /** Digests of contents in the forms of registries, packages and checksum files, and a cache of contents by them. */
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 
 export interface Digest {
   readonly algorithm: 'sha1' | 'sha256' | 'sha384' | 'sha512'
@@ -31,12 +31,12 @@ export function formatDigest({ algorithm, hex }: Digest): string {
   return `${algorithm}:${hex}`
 }
 
-/** @throws {BackendError} 502 when the content has another digest */
+/** @throws {PortError} 502 when the content has another digest */
 export function checkDigest(content: Buffer, expected: Digest, place: string): Buffer {
   const hex = hash(expected.algorithm, content, 'hex')
   if (hex === expected.hex) return content
   const found = formatDigest({ ...expected, hex })
-  throw new BackendError(
+  throw new PortError(
     502,
     `The artifact is not what was expected: ${place} has the digest ${found}, and not ${formatDigest(expected)}.`,
   )
@@ -58,7 +58,7 @@ export class ContentCache {
    *
    * @param account Another account gets nothing of it
    * @param place For messages
-   * @throws {BackendError} 502 when what was loaded has another digest
+   * @throws {PortError} 502 when what was loaded has another digest
    */
   async fetch(account: string, digest: Digest, place: string, load: () => Promise<Buffer>): Promise<Buffer> {
     const key = JSON.stringify([account, formatDigest(digest)])

@@ -1,7 +1,7 @@
 /** Artifacts that are their own content, in base64. */
 import { z } from 'zod'
 import { textOf } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import type { ArtifactAccountType } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 
@@ -11,8 +11,7 @@ const account: ArtifactAccount = {
   isImplied: true,
   async fetch({ reference }) {
     const content = textOf(reference)
-    if (content === undefined)
-      throw new BackendError(400, 'An artifact of type embedded/base64 needs its content as "reference".')
+    if (content === undefined) throw new PortError(400, 'An artifact of type embedded/base64 needs its content as "reference".')
     return Buffer.from(content, 'base64')
   },
 }

@@ -1,7 +1,8 @@
 /** Files of repositories over the API of their host: GitHub, GitLab, Bitbucket and Gitea. */
 import { z } from 'zod'
 import { type JsonObject, textOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import { type ArtifactAccountType, listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
@@ -34,7 +35,7 @@ interface FileHost {
   versionParameter(url: URL): string | undefined
   readonly usualVersion?: string
   toHeaders(login: SourceLogin): Readonly<Record<string, string>>
-  /** @throws {BackendError} 400 when the answer is no file */
+  /** @throws {PortError} 400 when the answer is no file */
   checkFile?(answer: OutsideAnswer, reference: string): void
 }
 
@@ -74,7 +75,7 @@ const hosts: readonly FileHost[] = [
     // The content of a file has a type of its own.
     checkFile({ headers }, reference) {
       if (/^application\/json\b/.test(String(headers['content-type'])))
-        throw new BackendError(400, `${reference} is no file: it is a folder, or a link to another repository.`)
+        throw new PortError(400, `${reference} is no file: it is a folder, or a link to another repository.`)
     },
   },
   {
@@ -140,12 +141,12 @@ async function fetchFile(artifact: JsonObject, { host, account, get }: FileFetch
   return answer.bytes
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function toUrl({ type, reference, version }: JsonObject, host: FileHost): URL {
   const text = textOf(reference)
   const url = text === undefined ? null : URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || !host.isFile(url))
-    throw new BackendError(
+    throw new PortError(
       400,
       `An artifact of type ${type} needs the address of a file in the API of ${host.title} as "reference", such as ${host.form}`,
     )

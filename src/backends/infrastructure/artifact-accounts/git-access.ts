@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { shellWord } from '../../../names/shell-word.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { ownUser } from '../../../runtime/own-user.ts'
-import { BackendError } from '../../backend.ts'
 import { checkOutsideAddress } from '../../outside/call-outside.ts'
 import { gitEnvironment, repositoryPattern, withoutUserinfo } from '../../outside/git-repository.ts'
 import { runProgram } from '../../outside/run-program.ts'
@@ -53,7 +53,7 @@ interface GitRun extends Omit<AccessOptions, 'folder'> {
  * Calls Git for a repository in an empty folder, which is removed afterwards.
  *
  * @param use Gets what runs Git, and the address for it
- * @throws {BackendError} as `openGitAccess`, {ProgramError}, and what `use` throws
+ * @throws {PortError} as `openGitAccess`, {ProgramError}, and what `use` throws
  */
 export async function withGit<T>(
   reference: string,
@@ -89,7 +89,7 @@ export async function withGit<T>(
 
 const caller = 'Artifact accounts'
 
-/** @throws {BackendError} 400 for an address that is wrong or not allowed */
+/** @throws {PortError} 400 for an address that is wrong or not allowed */
 export async function openGitAccess(reference: string, options: AccessOptions): Promise<GitAccess> {
   try {
     const { protocol } = repositoryUrl(reference)
@@ -102,14 +102,14 @@ export async function openGitAccess(reference: string, options: AccessOptions): 
 /**
  * Paths of this machine and `git://`, which proves nothing, are left out.
  *
- * @throws {BackendError} 400
+ * @throws {PortError} 400
  */
 export function repositoryUrl(reference: string): URL {
   const [, userHost, path] = /^([^/:@\s]+@[^/:\s]+):(.*)$/.exec(reference) ?? []
   const url = URL.parse(userHost === undefined ? reference : `ssh://${userHost}/${path}`)
   if (!repositoryPattern.test(reference) || url === null || !['http:', 'https:', 'ssh:'].includes(url.protocol)) {
     const shown = withoutUserinfo(reference)
-    throw new BackendError(
+    throw new PortError(
       400,
       `"${shown}" is no address of a repository: use https://, ssh:// or git@host:path, without backslashes.`,
     )
@@ -156,10 +156,10 @@ async function openSsh(reference: string, { account, outside, folder }: AccessOp
     name,
   } = account
   if (key === undefined)
-    throw new BackendError(400, `The artifact account "${name}" has no sshPrivateKeyFilePath, which SSH needs. Use https://.`)
+    throw new PortError(400, `The artifact account "${name}" has no sshPrivateKeyFilePath, which SSH needs. Use https://.`)
   const { hostname, port } = repositoryUrl(reference)
   if (hosts?.includes(hostname) === false)
-    throw new BackendError(400, `The artifact account "${name}" is not for ${hostname}: see its setting "hosts".`)
+    throw new PortError(400, `The artifact account "${name}" is not for ${hostname}: see its setting "hosts".`)
   const { addresses } = await checkOutsideAddress(outside, caller, `https://${hostname}${port === '' ? '' : `:${port}`}/`)
   const lines = [
     'Host *',

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { gitEnvironment, isRevision, withoutUserinfo } from '../../outside/git-repository.ts'
 import { ProgramError, runProgram } from '../../outside/run-program.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
@@ -50,7 +50,7 @@ export class GitMirrors {
     await this.#remove(others.filter(({ usedMs }) => usedMs < Date.now() - unusedMs))
   }
 
-  /** @throws {BackendError} 400, 502 or 504, saying what failed */
+  /** @throws {PortError} 400, 502 or 504, saying what failed */
   async changedPaths(repository: GitRepository, push: Push): Promise<string[]> {
     const mark = JSON.stringify([repository.url, repository.account.name])
     const name = `${createHash('sha256').update(mark).digest('hex').slice(0, 32)}.git`
@@ -108,9 +108,9 @@ export class GitMirrors {
     }
   }
 
-  #tooLarge(url: string): BackendError {
+  #tooLarge(url: string): PortError {
     const most = Math.ceil(this.#maxPackBytes / 1024 / 1024)
-    return new BackendError(
+    return new PortError(
       502,
       `The repository ${withoutUserinfo(url)} sends more than ${most} MiB to tell which files have changed. Let its server allow filters (uploadpack.allowFilter).`,
     )
@@ -174,16 +174,16 @@ async function packBytes(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 export function checkRef(text: string | undefined): string {
   if (text?.startsWith('refs/') && isRevision(text)) return text
-  throw new BackendError(400, `"${text ?? ''}" is no whole name of a branch or tag.`)
+  throw new PortError(400, `"${text ?? ''}" is no whole name of a branch or tag.`)
 }
 
 const commitPattern = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 export function checkCommit(text: string | undefined): string {
   if (text !== undefined && commitPattern.test(text)) return text
-  throw new BackendError(400, `"${text ?? ''}" is no whole name of a commit.`)
+  throw new PortError(400, `"${text ?? ''}" is no whole name of a commit.`)
 }

@@ -1,7 +1,7 @@
 /** Branches and tags of Git repositories, as their servers list them: over HTTP without a process, over SSH by Git. */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { type CallOutside, createOutsideCalls, type OutsideAnswer } from '../../outside/call-outside.ts'
 import { withoutUserinfo } from '../../outside/git-repository.ts'
 import { ProgramError } from '../../outside/run-program.ts'
@@ -37,7 +37,7 @@ export class GitRefReader {
     this.#call = createOutsideCalls(outside, { maxAnswerBytes: maxBytes, timeoutMs: gitTimeoutMs, caller: 'Git triggers' })
   }
 
-  /** @throws {BackendError} 400, 404, 502 or 504, saying what failed and what to do */
+  /** @throws {PortError} 400, 404, 502 or 504, saying what failed and what to do */
   async read(repository: GitRepository): Promise<GitRefs> {
     const { protocol } = repositoryUrl(repository.url)
     return protocol !== 'ssh:' ? this.#readHttp(repository) : readByGit(repository, this.#outside)
@@ -94,26 +94,26 @@ export function digestOf(refs: GitRefs): string {
 }
 
 function toRepositoryError(error: unknown): unknown {
-  if (!(error instanceof BackendError)) return error
-  return new BackendError(
+  if (!(error instanceof PortError)) return error
+  return new PortError(
     error.status,
     error.message.replace(/^The artifact cannot be fetched: /, 'The repository cannot be read: '),
   )
 }
 
-/** @throws {BackendError} */
+/** @throws {PortError} */
 function check(answer: OutsideAnswer, url: string): OutsideAnswer {
   const { status, headers } = answer
   if (status === 200) return answer
   const place = placeOf(url)
   const text = `The repository cannot be read: ${place} answered with ${status}.`
   if (status === 401 || status === 403)
-    throw new BackendError(502, `${text} Choose an artifact account for Git whose credentials allow it, as "artifactAccount".`)
-  if (status === 404) throw new BackendError(404, `${text} Correct the address, or choose an artifact account that may read it.`)
+    throw new PortError(502, `${text} Choose an artifact account for Git whose credentials allow it, as "artifactAccount".`)
+  if (status === 404) throw new PortError(404, `${text} Correct the address, or choose an artifact account that may read it.`)
   const target = typeof headers['location'] === 'string' ? headers['location'].split('/info/refs')[0] : undefined
   if (status > 300 && status < 400 && target !== undefined)
-    throw new BackendError(502, `${text} It has moved to ${withoutUserinfo(target)}: use that address.`)
-  throw new BackendError(502, text)
+    throw new PortError(502, `${text} It has moved to ${withoutUserinfo(target)}: use that address.`)
+  throw new PortError(502, text)
 }
 
 function parse({ bytes }: OutsideAnswer, url: string): string[] {
@@ -124,8 +124,8 @@ function parse({ bytes }: OutsideAnswer, url: string): string[] {
   }
 }
 
-function noGit(url: string): BackendError {
-  return new BackendError(502, `The repository cannot be read: ${placeOf(url)} did not answer as Git does. Correct the address.`)
+function noGit(url: string): PortError {
+  return new PortError(502, `The repository cannot be read: ${placeOf(url)} did not answer as Git does. Correct the address.`)
 }
 
 function placeOf(url: string): string {
@@ -171,8 +171,8 @@ async function readByGit({ url, account }: GitRepository, outside: OutsideSettin
 export function toGitFailure(error: unknown, url: string): unknown {
   if (!(error instanceof ProgramError)) return error
   const { fault, message, errors } = error
-  if (fault === 'missing') return new BackendError(500, 'Git is not installed on this machine. Install it to poll over SSH.')
-  if (fault === 'machine') return new BackendError(500, `Git ${message}`)
+  if (fault === 'missing') return new PortError(500, 'Git is not installed on this machine. Install it to poll over SSH.')
+  if (fault === 'machine') return new PortError(500, `Git ${message}`)
   const text = `The repository ${withoutUserinfo(url)} cannot be read: git ${message}. ${withoutUserinfo(errors)}`.trim()
-  return new BackendError(fault === 'timeout' ? 504 : 502, text.slice(0, 1000))
+  return new PortError(fault === 'timeout' ? 504 : 502, text.slice(0, 1000))
 }

@@ -1,7 +1,8 @@
 /** Artifacts in Git repositories: `git/repo`, an archive of a commit, and `git/file`, a file of it. */
 import { z } from 'zod'
 import { fieldOf, type JsonObject, textOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import { fetchCommit, isRevision, withoutUserinfo } from '../../outside/git-repository.ts'
 import { ProgramError } from '../../outside/run-program.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../../outside/settings.ts'
@@ -35,20 +36,20 @@ interface RepositoryArtifact {
   readonly isFile: boolean
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function parseArtifact({ type, name, version, reference, metadata }: JsonObject): RepositoryArtifact {
   const url = textOf(reference)
   if (url === undefined)
-    throw new BackendError(400, `An artifact of type ${type} needs the address of its repository as "reference".`)
+    throw new PortError(400, `An artifact of type ${type} needs the address of its repository as "reference".`)
   const revision = textOf(version)
   if (revision !== undefined && !isRevision(revision))
-    throw new BackendError(400, `"${revision}" is no version of a repository: name a branch, a tag or a commit.`)
+    throw new PortError(400, `"${revision}" is no version of a repository: name a branch, a tag or a commit.`)
   const isFile = type === 'git/file'
   const path = textOf(fieldOf(metadata, 'subPath')) ?? (isFile ? textOf(name) : undefined)
   if (isFile && path === undefined)
-    throw new BackendError(400, 'An artifact of type git/file needs the path of the file as "name", or as "metadata.subPath".')
+    throw new PortError(400, 'An artifact of type git/file needs the path of the file as "name", or as "metadata.subPath".')
   if (path !== undefined && (path.startsWith('/') || path.includes('\0') || path.split('/').includes('..')))
-    throw new BackendError(400, `The path of an artifact must be inside its repository, and is "${path}".`)
+    throw new PortError(400, `The path of an artifact must be inside its repository, and is "${path}".`)
   return { url, revision, path: path?.replace(/^(?:\.\/+)+|(?<!\/)\/+$/g, '') || undefined, isFile }
 }
 
@@ -76,10 +77,10 @@ function toGitError(error: unknown, { url, revision }: Pick<RepositoryArtifact, 
   if (!(error instanceof ProgramError)) return error
   const { fault, errors, message } = error
   if (fault === 'missing')
-    return new BackendError(500, 'Git is not installed on this machine. Install it to fetch artifacts from repositories.')
-  if (fault === 'machine') return new BackendError(500, `Git ${message}`)
+    return new PortError(500, 'Git is not installed on this machine. Install it to fetch artifacts from repositories.')
+  if (fault === 'machine') return new PortError(500, `Git ${message}`)
   const place = `${withoutUserinfo(url)}${revision === undefined ? '' : ` at ${revision}`}`
   const text = `The artifact cannot be fetched from ${place}: git ${message}. ${withoutUserinfo(errors)}`.trim()
-  if (fault === 'timeout') return new BackendError(504, text)
-  return new BackendError(missingPattern.test(errors) ? 404 : 502, text)
+  if (fault === 'timeout') return new PortError(504, text)
+  return new PortError(missingPattern.test(errors) ? 404 : 502, text)
 }

@@ -2,8 +2,9 @@
 import semver from 'semver'
 import { z } from 'zod'
 import { type JsonObject, textOf, textsOf } from '../../../json/values.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress } from '../../../settings/setting.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BackendContext } from '../../backend.ts'
 import { addressFrom, operatorAddress } from '../../outside/call-outside.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
@@ -77,16 +78,16 @@ class Repository {
 
   async fetch({ name, version, type }: JsonObject, get: SourceGet): Promise<Buffer> {
     const chart = textOf(name)
-    if (chart === undefined) throw new BackendError(400, `An artifact of type ${type} needs the name of a chart as "name".`)
+    if (chart === undefined) throw new PortError(400, `An artifact of type ${type} needs the name of a chart as "name".`)
     const wanted = textOf(version)
     const entry = chooseEntry(await this.entriesOf(chart, get), wanted)
     const place = shownAddress(this.#account.repository)
     if (entry === undefined)
-      throw new BackendError(404, `The repository ${place} has no chart ${chart}${wanted === undefined ? '' : ` ${wanted}`}.`)
+      throw new PortError(404, `The repository ${place} has no chart ${chart}${wanted === undefined ? '' : ` ${wanted}`}.`)
     const address = textsOf(entry['urls']).map((each) => URL.parse(each, `${this.#account.repository}/`))[0]
     if (address === undefined || address === null || !/^https?:$/.test(address.protocol)) {
       const advice = address?.protocol === 'oci:' ? ' It is in a registry: use an artifact of type helm/image.' : ''
-      throw new BackendError(502, `The repository ${place} gives no address of the chart ${chart}.${advice}`)
+      throw new PortError(502, `The repository ${place} gives no address of the chart ${chart}.${advice}`)
     }
     const isOwn = address.origin === new URL(this.#account.repository).origin
     const credentials = isOwn ? await this.#credentials() : {}
@@ -101,13 +102,13 @@ class Repository {
   }
 }
 
-/** @throws {BackendError} 502 for an index that cannot be read */
+/** @throws {PortError} 502 for an index that cannot be read */
 function reading<T>({ repository }: HelmAccount, read: () => T): T {
   try {
     return read()
   } catch (error) {
     if (!(error instanceof HelmIndexError)) throw error
-    throw new BackendError(502, `${shownAddress(repository)}/index.yaml is no index of a Helm repository: ${error.message}.`)
+    throw new PortError(502, `${shownAddress(repository)}/index.yaml is no index of a Helm repository: ${error.message}.`)
   }
 }
 

@@ -1,7 +1,8 @@
 /** Artifacts that an address names: `http/file`, as clouddriver has them. */
 import { z } from 'zod'
 import { textOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { type AccountCredentials, authorizationFor, checkHosts, credentialKeys } from './credentials.ts'
@@ -23,7 +24,7 @@ function openAccounts(accounts: readonly AccountCredentials[], { settings: { out
     types: ['http/file'],
     async fetch(artifact) {
       const reference = textOf(artifact['reference'])
-      if (reference === undefined) throw new BackendError(400, 'An artifact of type http/file needs its address as "reference".')
+      if (reference === undefined) throw new PortError(400, 'An artifact of type http/file needs its address as "reference".')
       const authorization = await authorizationFor(account, URL.parse(reference)?.hostname ?? '')
       return (await open()(reference, { credentials: authorization === undefined ? {} : { authorization } })).bytes
     },

@@ -1,5 +1,5 @@
 /** References to what registries hold: `registry.example/team/app:1.2`, with a tag or a digest. */
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 
 export interface ImageReference {
   /** Host and port; undefined where the reference names none. */
@@ -18,7 +18,7 @@ export function isImageDigest(text: string): boolean {
   return digestPattern.test(text)
 }
 
-/** @param version Tag or digest, for a reference without one @throws {BackendError} 400 */
+/** @param version Tag or digest, for a reference without one @throws {PortError} 400 */
 export function parseImageReference(text: string, version: string | undefined): ImageReference {
   const [named = '', ownDigest] = text.replace(/^(?:oci|docker):\/\//, '').split('@')
   const [, place = '', ownTag] = /^(.*?)(?::([^:/]+))?$/.exec(named) ?? []
@@ -37,8 +37,5 @@ export function parseImageReference(text: string, version: string | undefined): 
     (tag === undefined || tagPattern.test(tag)) &&
     (digest === undefined || isImageDigest(digest))
   if (isRight) return reference
-  throw new BackendError(
-    400,
-    `"${text.slice(0, 200)}" is no reference such as registry.example/team/app:1.2 or team/app@sha256:….`,
-  )
+  throw new PortError(400, `"${text.slice(0, 200)}" is no reference such as registry.example/team/app:1.2 or team/app@sha256:….`)
 }

@@ -1,5 +1,5 @@
 /** Coordinates of files in Maven repositories, and what their metadata says about versions. */
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 
 export interface MavenCoordinates {
   readonly group: string
@@ -12,7 +12,7 @@ export interface MavenCoordinates {
 
 const form = 'group:artifact[:extension[:classifier]]:version'
 
-/** @param version For a reference without one @throws {BackendError} 400 */
+/** @param version For a reference without one @throws {PortError} 400 */
 export function parseCoordinates(reference: string, version: string | undefined): MavenCoordinates {
   const parts = reference.split(':')
   const isWhole = parts.length >= 3
@@ -20,7 +20,7 @@ export function parseCoordinates(reference: string, version: string | undefined)
   const found = { group, artifact, extension, classifier, version: isWhole ? parts.at(-1) : version }
   const isWrong = [group, artifact, extension, classifier, found.version].some((part) => part !== undefined && !isName(part))
   if (parts.length < 2 || parts.length > 5 || isWrong)
-    throw new BackendError(400, `"${reference}" is no artifact of a Maven repository: write it as ${form}.`)
+    throw new PortError(400, `"${reference}" is no artifact of a Maven repository: write it as ${form}.`)
   return found
 }
 

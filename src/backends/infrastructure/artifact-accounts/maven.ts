@@ -1,8 +1,9 @@
 /** Files of Maven repositories: `maven/file`. */
 import { z } from 'zod'
 import { type JsonObject, textOf } from '../../../json/values.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress } from '../../../settings/setting.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BackendContext } from '../../backend.ts'
 import { operatorAddress } from '../../outside/call-outside.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
@@ -69,7 +70,7 @@ async function fetchFile(artifact: JsonObject, reading: Reading, cache: ContentC
   const place = `${shownAddress(account.repositoryUrl)}/${path}`
   const load = async () => {
     const content = await find(path)
-    if (content === undefined) throw new BackendError(404, `The artifact cannot be fetched: ${place} does not exist.`)
+    if (content === undefined) throw new PortError(404, `The artifact cannot be fetched: ${place} does not exist.`)
     return content
   }
   const digest = await loadChecksum(path, reading)
@@ -104,7 +105,7 @@ async function chooseVersion(coordinates: MavenCoordinates, reading: Reading): P
   const found = isRelease ? (release ?? versions.findLast((each) => !each.endsWith('-SNAPSHOT'))) : (latest ?? versions.at(-1))
   if (found !== undefined && /^[\w.+-]+$/.test(found) && !found.includes('..')) return found
   const { group, artifact } = coordinates
-  throw new BackendError(
+  throw new PortError(
     404,
     `The repository ${shownAddress(reading.account.repositoryUrl)} names no ${version} of ${group}:${artifact}.`,
   )
@@ -114,5 +115,5 @@ async function loadMetadata(coordinates: MavenCoordinates, { account, find }: Re
   const path = `${folderOf(coordinates)}/maven-metadata.xml`
   const metadata = await find(path)
   if (metadata !== undefined) return parseMetadata(metadata.toString('utf8'))
-  throw new BackendError(404, `The artifact cannot be fetched: ${shownAddress(account.repositoryUrl)}/${path} does not exist.`)
+  throw new PortError(404, `The artifact cannot be fetched: ${shownAddress(account.repositoryUrl)}/${path} does not exist.`)
 }

@@ -3,8 +3,9 @@ import semver from 'semver'
 import { z } from 'zod'
 import { parseJson } from '../../../json/json.ts'
 import { fieldAt, type JsonObject, objectOf, textOf } from '../../../json/values.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress } from '../../../settings/setting.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BackendContext } from '../../backend.ts'
 import { addressFrom, operatorAddress } from '../../outside/call-outside.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
@@ -60,7 +61,7 @@ async function fetchPackage(artifact: JsonObject, reading: PackageReading & { re
   const archive = textOf(fieldAt(dist, 'tarball'))
   if (archive === undefined) {
     const wanted = textOf(artifact['version']) ?? 'latest'
-    throw new BackendError(404, `The package ${name} has no version "${wanted}" at ${shownAddress(account.registry)}.`)
+    throw new PortError(404, `The package ${name} has no version "${wanted}" at ${shownAddress(account.registry)}.`)
   }
   const isOwn = URL.parse(archive)?.origin === new URL(account.registry).origin
   const address = addressFrom(archive, [operatorAddress(account.registry)])
@@ -70,13 +71,10 @@ async function fetchPackage(artifact: JsonObject, reading: PackageReading & { re
   return digest === undefined ? load() : cache.fetch(account.name, digest, shownAddress(archive), load)
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function checkName(name: string): string {
   if (/^(?:@[\w~.-]+\/)?(?!\.)[\w~.-]+$/.test(name)) return name
-  throw new BackendError(
-    400,
-    'An artifact of type npm/package needs the name of a package as "name", such as express or @shop/web.',
-  )
+  throw new PortError(400, 'An artifact of type npm/package needs the name of a package as "name", such as express or @shop/web.')
 }
 
 async function loadPackage(name: string, { account, credentials, get }: PackageReading): Promise<JsonObject> {
@@ -85,10 +83,7 @@ async function loadPackage(name: string, { account, credentials, get }: PackageR
   try {
     return objectOf(parseJson(answer.text))
   } catch {
-    throw new BackendError(
-      502,
-      `${shownAddress(account.registry)} does not describe the package ${name} as a registry of npm does.`,
-    )
+    throw new PortError(502, `${shownAddress(account.registry)} does not describe the package ${name} as a registry of npm does.`)
   }
 }
 

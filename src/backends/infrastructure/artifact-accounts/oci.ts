@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { parseJson } from '../../../json/json.ts'
 import { fieldAt, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress } from '../../../settings/setting.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BackendContext } from '../../backend.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { artifactTokenKeys, loadLogin, loginKeys } from './credentials.ts'
@@ -65,14 +66,14 @@ async function fetchContent(artifact: JsonObject, { account, cache, client }: Re
   const { repository } = reference
   const layer = chooseLayer(artifact, readManifest(manifest, repository), repository)
   const digest = parseDigest(layer)
-  if (digest === undefined) throw new BackendError(502, `The manifest of ${repository} has a layer with an unknown digest.`)
+  if (digest === undefined) throw new PortError(502, `The manifest of ${repository} has a layer with an unknown digest.`)
   return cache.fetch(account.name, digest, repository, () => client.loadBlob(repository, layer))
 }
 
 /** References name Docker Hub by other names than its address, and leave the owner of official images out. */
 const dockerHub = { host: 'registry-1.docker.io', names: ['docker.io', 'index.docker.io'] }
 
-/** The digest that a trigger has noted wins: its tag may have moved. @throws {BackendError} 400 */
+/** The digest that a trigger has noted wins: its tag may have moved. @throws {PortError} 400 */
 export function toReference(
   { reference, name, version, metadata }: JsonObject,
   account: Pick<RegistryAccount, 'name' | 'address'>,
@@ -82,7 +83,7 @@ export function toReference(
   const isHub = host === dockerHub.host
   const isOwn = found.host === undefined || found.host === host || (isHub && dockerHub.names.includes(found.host))
   if (!isOwn)
-    throw new BackendError(400, `The artifact account "${account.name}" is for ${host}, and the artifact is at ${found.host}.`)
+    throw new PortError(400, `The artifact account "${account.name}" is for ${host}, and the artifact is at ${found.host}.`)
   const noted = textOf(fieldAt(metadata, 'digest'))
   const digest = found.digest ?? (noted !== undefined && isImageDigest(noted) ? noted : undefined)
   const isOfficial = isHub && !found.repository.includes('/')
@@ -93,13 +94,13 @@ function readManifest(manifest: Buffer, repository: string): JsonObject[] {
   try {
     return objectsOf(fieldAt(parseJson(manifest.toString('utf8')), 'layers'))
   } catch {
-    throw new BackendError(502, `The manifest of ${repository} is no JSON.`)
+    throw new PortError(502, `The manifest of ${repository} is no JSON.`)
   }
 }
 
 const chartTypes = ['application/vnd.cncf.helm.chart.content.v1.tar+gzip', 'application/tar+gzip']
 
-/** @returns its digest @throws {BackendError} 400 */
+/** @returns its digest @throws {PortError} 400 */
 function chooseLayer({ type, metadata }: JsonObject, layers: readonly JsonObject[], repository: string): string {
   const wanted = textOf(fieldAt(metadata, 'subPath'))
   const titled = layers.filter((layer) => fieldAt(layer, 'annotations', 'org.opencontainers.image.title') === wanted)
@@ -109,5 +110,5 @@ function chooseLayer({ type, metadata }: JsonObject, layers: readonly JsonObject
   if (found.length === 1 && digest !== undefined) return digest
   const advice =
     type === 'helm/image' ? 'It is no Helm chart.' : 'Name one of its files as "metadata.subPath"; images are no single files.'
-  throw new BackendError(400, `${repository} has ${found.length} contents of the type ${type} and not one. ${advice}`)
+  throw new PortError(400, `${repository} has ${found.length} contents of the type ${type} and not one. ${advice}`)
 }

@@ -1,7 +1,7 @@
 /** Calls to one OCI or Docker registry: manifests, blobs, tags and repositories. */
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, type JsonObject, objectOf, textOf, textsOf } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { hrefOf, type OutsideAnswer, operatorAddress } from '../../outside/call-outside.ts'
 import type { SourceLogin } from './credentials.ts'
 import { checkDigest, formatDigest, parseDigest } from './digests.ts'
@@ -34,7 +34,7 @@ export class RegistryClient {
     this.#access = access
   }
 
-  /** The manifest as it is stored; its digest is checked. @throws {BackendError} 404, 502 */
+  /** The manifest as it is stored; its digest is checked. @throws {PortError} 404, 502 */
   async loadManifest({ repository, tag = 'latest', digest }: ImageReference): Promise<Buffer> {
     const path = `/v2/${repository}/manifests/${digest ?? tag}`
     const answer = await this.#get(path, pullOf(repository), { accept: manifestTypes.join(', ') })
@@ -43,7 +43,7 @@ export class RegistryClient {
     return expected === undefined ? answer.bytes : checkDigest(answer.bytes, expected, this.#shownAddress(path))
   }
 
-  /** Registries that limit what is pulled do not count it. @throws {BackendError} 404, 502 */
+  /** Registries that limit what is pulled do not count it. @throws {PortError} 404, 502 */
   async loadDigest(repository: string, tag: string): Promise<string | undefined> {
     const headers = { accept: manifestTypes.join(', ') }
     const answer = await this.#get(`/v2/${repository}/manifests/${tag}`, pullOf(repository), headers, 'HEAD')
@@ -51,11 +51,11 @@ export class RegistryClient {
     return typeof digest === 'string' ? digest : undefined
   }
 
-  /** @throws {BackendError} 404, 502 when the content has another digest */
+  /** @throws {PortError} 404, 502 when the content has another digest */
   async loadBlob(repository: string, digest: string): Promise<Buffer> {
     const path = `/v2/${repository}/blobs/${digest}`
     const expected = parseDigest(digest)
-    if (expected === undefined) throw new BackendError(502, `${this.#shownAddress(path)} has a digest that is not known.`)
+    if (expected === undefined) throw new PortError(502, `${this.#shownAddress(path)} has a digest that is not known.`)
     const { bytes } = await this.#get(`/v2/${repository}/blobs/${formatDigest(expected)}`, pullOf(repository))
     return checkDigest(bytes, expected, this.#shownAddress(path))
   }
@@ -97,7 +97,7 @@ export class RegistryClient {
     if (challenge?.scheme === 'basic' && login.basic !== undefined)
       return get(url, { method, headers, credentials: { authorization: login.basic } })
     if (challenge?.scheme !== 'bearer')
-      throw new BackendError(
+      throw new PortError(
         502,
         `The artifact cannot be fetched: ${shownAddress(hrefOf(url))} answered with 401. Give the account a login.`,
       )
@@ -108,7 +108,7 @@ export class RegistryClient {
     try {
       return objectOf(parseJson(text))
     } catch {
-      throw new BackendError(502, `${shownAddress(this.#access.address)} does not answer as a registry does.`)
+      throw new PortError(502, `${shownAddress(this.#access.address)} does not answer as a registry does.`)
     }
   }
 

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, numberOf, textOf } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { addressFrom, operatorAddress } from '../../outside/call-outside.ts'
 import { authorizationHeader, type SourceLogin } from './credentials.ts'
 import { type SourceGet, shownAddress } from './source-calls.ts'
@@ -63,17 +63,17 @@ export class RegistryTokens {
     this.#tokens.delete(scope)
   }
 
-  /** @throws {BackendError} 502 when the registry asks for it at a place that must not get credentials, or there is no token */
+  /** @throws {PortError} 502 when the registry asks for it at a place that must not get credentials, or there is no token */
   async load(scope: string, { realm, service, scope: asked }: Challenge, login: SourceLogin, get: SourceGet): Promise<string> {
     const url = realm === undefined ? null : URL.parse(realm)
     const isSafe = url?.protocol === 'https:' || url?.origin === new URL(this.#address).origin
     if (url === null || !isSafe)
-      throw new BackendError(502, `${shownAddress(this.#address)} asks for a token of "${realm}", which is no https address.`)
+      throw new PortError(502, `${shownAddress(this.#address)} asks for a token of "${realm}", which is no https address.`)
     if (service !== undefined) url.searchParams.set('service', service)
     url.searchParams.set('scope', asked ?? scope)
     const answer = await get(addressFrom(url.href, [operatorAddress(this.#address)]), { credentials: authorizationHeader(login) })
     const { text, lifetimeS } = readToken(answer.text)
-    if (text === undefined) throw new BackendError(502, `${shownAddress(url.href)} answered without a token.`)
+    if (text === undefined) throw new PortError(502, `${shownAddress(url.href)} answered without a token.`)
     const usedS = Math.min(lifetimeS, maxLifetimeS) - reserveS
     if (usedS > 0) this.#tokens.set(scope, { text, endMs: performance.now() + usedS * 1000 })
     return text

@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { type JsonObject, textOf } from '../../../json/values.ts'
 import { encodeForAws, signAws } from '../../../net/aws-signature.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress } from '../../../settings/setting.ts'
-import { type BackendContext, BackendError } from '../../backend.ts'
+import type { BackendContext } from '../../backend.ts'
 import { addressFrom, type OutsideAnswer, operatorAddress } from '../../outside/call-outside.ts'
 import { useKeys } from '../../rights/outside-account.ts'
 import { listedAccounts } from './account-type.ts'
@@ -74,15 +75,12 @@ async function fetchObject(artifact: JsonObject, { account, region, endpoint, ge
   return checkSum(answer, url)
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 function toUrl({ reference, version }: JsonObject, endpoint: string): URL {
   const [, bucket = '', key = ''] = /^s3:\/\/([a-z0-9][a-z0-9._-]+)\/(.+)$/s.exec(textOf(reference) ?? '') ?? []
   const segments = key.split('/')
   if (bucket === '' || segments.some((each) => each === '.' || each === '..'))
-    throw new BackendError(
-      400,
-      'An artifact of type s3/object needs an object as "reference", such as s3://bucket/folder/app.yml.',
-    )
+    throw new PortError(400, 'An artifact of type s3/object needs an object as "reference", such as s3://bucket/folder/app.yml.')
   const url = new URL(`${endpoint}/${bucket}/${segments.map(encodeForAws).join('/')}`)
   const versionId = textOf(version)
   if (versionId !== undefined) url.searchParams.set('versionId', versionId)
@@ -101,7 +99,7 @@ function toRefusal(
     typeof owner === 'string' && owner !== region
       ? `The bucket is in the region ${owner}: set apiRegion of the artifact account "${account.name}".`
       : `Check access key, region and rights of the artifact account "${account.name}".`
-  return new BackendError(502, `${place} ${advice}`)
+  return new PortError(502, `${place} ${advice}`)
 }
 
 /** For an object that was uploaded in parts, the store has only a checksum of checksums. */

@@ -1,7 +1,7 @@
 /** Calls to sources of artifacts: bounded, within the restrictions, and without credentials for other servers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { numberOf } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import {
   addressFrom,
   createOutsideCalls,
@@ -38,7 +38,7 @@ export interface GetOptions {
   readonly isFixed?: boolean
 }
 
-/** @throws {BackendError} 400 for an address that is not allowed, 404, 502, 503 while calls are limited, 504 */
+/** @throws {PortError} 400 for an address that is not allowed, 404, 502, 503 while calls are limited, 504 */
 export type SourceGet = (url: string | OperatorAddress, options?: GetOptions) => Promise<OutsideAnswer>
 
 const maxRedirects = 5
@@ -81,7 +81,7 @@ const statuses = { forbidden: 400, 'unknown-host': 400, timeout: 504, failed: 50
 /** The failure of a call, as an answer. */
 export function toFetchError(error: unknown): unknown {
   if (!(error instanceof OutsideError)) return error
-  return new BackendError(statuses[error.fault], `The artifact cannot be fetched: ${error.message}`)
+  return new PortError(statuses[error.fault], `The artifact cannot be fetched: ${error.message}`)
 }
 
 type GetOnce = (
@@ -113,7 +113,7 @@ async function follow(
     // Where a server of others leads is theirs, too.
     url = addressFrom(URL.parse(location, hrefOf(url))?.href ?? location, typeof url === 'string' ? [] : operators)
   }
-  throw new BackendError(
+  throw new PortError(
     502,
     `The artifact cannot be fetched: ${shownAddress(hrefOf(first))} redirects more than ${maxRedirects} times.`,
   )
@@ -136,11 +136,11 @@ function checkAnswer(answer: OutsideAnswer, place: string, { expects = [], advic
   if ((status >= 200 && status < 300) || expects.includes(status)) return answer
   const text = `The artifact cannot be fetched: ${place} answered with ${status}`
   if (isLimited(answer))
-    throw new BackendError(503, `${text}: it limits calls${untilWhen(answer)}. Use an account with credentials.`)
-  if (status === 404 || status === 410) throw new BackendError(404, `${text}.${advice === undefined ? '' : ` ${advice}`}`)
+    throw new PortError(503, `${text}: it limits calls${untilWhen(answer)}. Use an account with credentials.`)
+  if (status === 404 || status === 410) throw new PortError(404, `${text}.${advice === undefined ? '' : ` ${advice}`}`)
   const isDenied = status === 401 || status === 403
   const hint = isDenied ? ` ${advice ?? 'Choose an artifact account whose credentials allow it.'}` : ''
-  throw new BackendError(502, `${text}.${hint}`)
+  throw new PortError(502, `${text}.${hint}`)
 }
 
 function untilWhen({ headers }: OutsideAnswer): string {

@@ -1,6 +1,6 @@
 /** Last resorts of administrators: force cancel, and the search for lost work. */
 import type { FastifyInstance } from 'fastify'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import type { Engine } from '../engine.ts'
 import { forceCancel } from '../machine/operations.ts'
 
@@ -11,7 +11,7 @@ export function adminRoutes(app: FastifyInstance, engine: Engine): void {
     const { executionId = '', executionType = 'PIPELINE', canceledBy = 'admin' } = request.query
     const type = executionType.toUpperCase()
     if (type !== 'PIPELINE' && type !== 'ORCHESTRATION') {
-      throw new BackendError(400, `"${executionType}" is not a type of execution; use PIPELINE or ORCHESTRATION.`)
+      throw new PortError(400, `"${executionType}" is not a type of execution; use PIPELINE or ORCHESTRATION.`)
     }
     engine.transact((unit) => forceCancel(unit.require(executionId, type), canceledBy, unit.turn))
     return reply.send()

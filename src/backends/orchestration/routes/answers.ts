@@ -2,7 +2,8 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { describeChoice } from '../../../names/edit-distance.ts'
-import { BackendError, trustedCallerOf, userOf } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import { trustedCallerOf, userOf } from '../../hosting/request-caller.ts'
 import { type Slice, sendSlices } from '../../requests/slices.ts'
 import type { Identity } from '../model.ts'
 import { type Status, statuses } from '../statuses.ts'
@@ -23,9 +24,9 @@ export function sendText(reply: FastifyReply, json: string | undefined): Fastify
   return reply.type('application/json; charset=utf-8').send(json)
 }
 
-/** @throws {BackendError} 400 for any other body */
+/** @throws {PortError} 400 for any other body */
 export function objectAnswer(body: unknown): JsonObject {
-  if (!isObject(body)) throw new BackendError(400, 'The body must be a JSON object.')
+  if (!isObject(body)) throw new PortError(400, 'The body must be a JSON object.')
   return body
 }
 
@@ -71,21 +72,21 @@ function* listSlices(
   yield { text: `${text}]`, isLast: true }
 }
 
-/** @throws {BackendError} 400 for a name that is not a status. */
+/** @throws {PortError} 400 for a name that is not a status. */
 export function wantedStatuses(text: string | undefined): Status[] | undefined {
   if (text === undefined || text === '') return undefined
   return text.split(',').map((name) => {
     const status = name.trim().toUpperCase()
     if (Object.hasOwn(statuses, status)) return status as Status
-    throw new BackendError(400, describeChoice(name, 'a status', Object.keys(statuses)))
+    throw new PortError(400, describeChoice(name, 'a status', Object.keys(statuses)))
   })
 }
 
-/** @throws {BackendError} 400 when it is not a whole number. */
+/** @throws {PortError} 400 when it is not a whole number. */
 export function wholeNumber(text: string | undefined, name: string, otherwise: number): number {
   if (text === undefined || text === '') return otherwise
   const number = Number(text)
-  if (!Number.isSafeInteger(number)) throw new BackendError(400, `"${name}" must be a whole number.`)
+  if (!Number.isSafeInteger(number)) throw new PortError(400, `"${name}" must be a whole number.`)
   return number
 }
 

@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { definedOf } from '../../../json/values.ts'
 import { foldName } from '../../../names/fold-name.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { type ExecutionChanges, type ExecutionVersion, summaryOf } from '../changes.ts'
 import type { Engine } from '../engine.ts'
 
@@ -35,7 +35,7 @@ export function changeRoutes(app: FastifyInstance, engine: Engine): void {
 
 function stateOf(id: string, { changes, options: { store } }: Engine): object {
   const found = store.load(id)
-  if (found === undefined) throw new BackendError(404, `There is no execution or task with the id ${id}.`)
+  if (found === undefined) throw new PortError(404, `There is no execution or task with the id ${id}.`)
   return { version: changes.versionOf(id), id, type: found.type, application: found.application, summary: summaryOf(found) }
 }
 

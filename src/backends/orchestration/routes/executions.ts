@@ -5,7 +5,8 @@
 import { hostname } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '../../../json/values.ts'
-import { BackendError, userOf } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import { userOf } from '../../hosting/request-caller.ts'
 import { pathValue, requiredQuery } from '../../requests/request-values.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
@@ -68,7 +69,7 @@ export function executionRoutes(app: FastifyInstance, engine: Engine, texts: Kep
     const { deckOrigin = '', limit } = request.query
     const executionId = requiredQuery(request, 'executionId')
     const most = wholeNumber(limit, 'limit', 1)
-    if (most <= 0) throw new BackendError(400, '"limit" must be positive.')
+    if (most <= 0) throw new PortError(400, '"limit" must be positive.')
     return failedLeaves(engine.read(executionId, 'PIPELINE'), { deckOrigin, limit: most, find: (id) => store.load(id) })
   })
 

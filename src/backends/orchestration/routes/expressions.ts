@@ -5,7 +5,8 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isObject, type JsonObject } from '../../../json/values.ts'
-import { BackendError, trustedCallerOf } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import { trustedCallerOf } from '../../hosting/request-caller.ts'
 import { requiredQuery } from '../../requests/request-values.ts'
 import type { Engine } from '../engine.ts'
 import { type AnswerSource, ExpressionAnswers } from '../expressions/answers.ts'
@@ -68,10 +69,10 @@ async function evaluateOne(request: FastifyRequest<AskedExpression>, engine: Eng
 async function evaluateAll(request: FastifyRequest<AskedVariables>, engine: Engine): Promise<JsonObject> {
   const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
   const { spelVersion: version = execution.spelEvaluator, requisiteStageRefIds = '' } = request.query
-  if (version !== 'v3' && version !== 'v4') throw new BackendError(400, `"${version}" is not an evaluator; use v3 or v4.`)
+  if (version !== 'v3' && version !== 'v4') throw new PortError(400, `"${version}" is not an evaluator; use v3 or v4.`)
   const variables = request.body
   if (!Array.isArray(variables) || !variables.every(isObject)) {
-    throw new BackendError(400, 'The body must be an array of objects with "key" and "value".')
+    throw new PortError(400, 'The body must be an array of objects with "key" and "value".')
   }
   const required = requisiteStageRefIds.split(/[,;\s]+/).filter((each) => each !== '')
   // A stage that would require the given ones, so that their outputs are in scope.

@@ -7,7 +7,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedMap } from '../../../caches/bounded-map.ts'
 import { pathTo } from '../../../http/encode-path.ts'
 import { fieldAt, type JsonObject, objectsOf, textOf, textsOf } from '../../../json/values.ts'
-import { type BackendContext, BackendError, type Caller, trustedCallerOf } from '../../backend.ts'
+import type { Caller } from '../../../ports/caller.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
+import { trustedCallerOf } from '../../hosting/request-caller.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import { StoredLists } from '../../stores/stored-lists.ts'
 import type { Engine } from '../engine.ts'
@@ -90,7 +93,7 @@ class ExecutionLists {
   ofPipelines({ pipelineConfigIds, executionIds, expand, limit, statuses }: ConfigQuery, reply: FastifyReply): FastifyReply {
     const [configIds, ids] = [textList(pipelineConfigIds), textList(executionIds)]
     if (configIds.length > 0 && ids.length > 0) {
-      throw new BackendError(400, 'Give either "pipelineConfigIds" or "executionIds", not both.')
+      throw new PortError(400, 'Give either "pipelineConfigIds" or "executionIds", not both.')
     }
     if (ids.length > 0) return this.send(reply, ids, expand)
     const wanted = wantedStatuses(statuses)
@@ -103,7 +106,7 @@ class ExecutionLists {
     if (limit <= 0) return sendRecord(reply, [])
     const headers = trustedCallerOf(reply.request).identity
     const { status, body } = await this.#context.call('front50', { method: 'GET', path: pathTo`/v2/projects/${id}`, headers })
-    if (status !== 200 && status !== 404) throw new BackendError(500, 'The project could not be read.')
+    if (status !== 200 && status !== 404) throw new PortError(500, 'The project could not be read.')
     return this.send(reply, this.#newestOf(projectConfigIds(body), limit, statuses, false), undefined)
   }
 
@@ -236,14 +239,14 @@ function boundsOf(query: SearchQuery): Record<'from' | 'to' | 'startIndex' | 'si
   const startIndex = wholeNumber(query.startIndex, 'startIndex', 0)
   const size = wholeNumber(query.size, 'size', 10)
   if (from < 0 || to < from)
-    throw new BackendError(400, 'The time boundaries must not be negative, and the end not before the start.')
-  if (startIndex < 0 || size <= 0) throw new BackendError(400, '"startIndex" must not be negative, and "size" must be positive.')
+    throw new PortError(400, 'The time boundaries must not be negative, and the end not before the start.')
+  if (startIndex < 0 || size <= 0) throw new PortError(400, '"startIndex" must not be negative, and "size" must be positive.')
   return { from, to, startIndex, size }
 }
 
 /** Callers send the largest 64-bit number for "no end". */
 function boundary(text: string | undefined): number {
   if (text === undefined || text === '') return Number.MAX_SAFE_INTEGER
-  if (!/^-?\d+$/.test(text)) throw new BackendError(400, '"triggerTimeEndBoundary" must be a whole number.')
+  if (!/^-?\d+$/.test(text)) throw new PortError(400, '"triggerTimeEndBoundary" must be a whole number.')
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER)
 }

@@ -1,7 +1,8 @@
 /** Routes that executions and tasks have alike: reading one, cancelling it, deleting it. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { JsonObject } from '../../../json/values.ts'
-import { BackendError, userOf } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import { userOf } from '../../hosting/request-caller.ts'
 import { isUnchanged } from '../../requests/unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { cancelExecution } from '../machine/operations.ts'
@@ -67,7 +68,7 @@ export function recordRoutes(app: FastifyInstance, { engine, texts }: RecordRead
   app.delete<{ Params: { id: string } }>(path, (request, reply) => {
     engine.transact((unit) => {
       const found = unit.require(request.params.id, type)
-      if (!isComplete(found.status)) throw new BackendError(409, `The ${word} is still running; cancel it first.`)
+      if (!isComplete(found.status)) throw new PortError(409, `The ${word} is still running; cancel it first.`)
       unit.remove(found.id)
     })
     return reply.send()

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { parseJson } from '../../../json/json.ts'
 import { isTrue, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { describeChoice, nearestName } from '../../../names/edit-distance.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
@@ -30,7 +30,7 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
       const execution = unit.require(request.params.id, 'PIPELINE')
       const stage = requireStage(execution, request.params.stageId)
       if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isTrue(stage.context['canManuallySkip'])) {
-        throw new BackendError(405, `Stage "${stage.name}" does not allow to be skipped.`)
+        throw new PortError(405, `Stage "${stage.name}" does not allow to be skipped.`)
       }
       checkJudgment(stage, changes)
       checkRoom(execution, changes, engine)
@@ -58,7 +58,7 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
 /**
  * With roles required, users without one change nothing of the stage: not its judgment, and not who may judge.
  *
- * @throws {BackendError} 403. While the permission service cannot be asked, the stage itself decides later.
+ * @throws {PortError} 403. While the permission service cannot be asked, the stage itself decides later.
  */
 async function checkMayJudge(stage: Stage, user: string, { options: { call, log } }: Engine): Promise<void> {
   if (typeNameOf(stage) !== 'manualJudgment' || isComplete(stage.status)) return
@@ -75,46 +75,43 @@ async function checkMayJudge(stage: Stage, user: string, { options: { call, log 
   // Roles that are expressions are known when the stage runs.
   if (isAllowed || roles.some((role) => role.includes('${'))) return
   const message = `The judgment "${stage.name}" needs one of the roles ${roles.join(', ')}; ${user} has none of them.`
-  throw new BackendError(403, message, { exception: 'AccessDenied' })
+  throw new PortError(403, message, { exception: 'AccessDenied' })
 }
 
 const judgmentKeys = ['judgmentStatus', 'judgmentInput', 'judgmentInputs']
 
-/** @throws {BackendError} 400 for a judgment that would decide nothing: its author would wait for an effect in vain */
+/** @throws {PortError} 400 for a judgment that would decide nothing: its author would wait for an effect in vain */
 function checkJudgment(stage: Stage, changes: JsonObject): void {
   if (typeNameOf(stage) !== 'manualJudgment') return
   const misspelt = Object.keys(changes).find((key) => !judgmentKeys.includes(key) && nearestName(judgmentKeys, key) !== undefined)
-  if (misspelt !== undefined) throw new BackendError(400, describeChoice(misspelt, 'a field of a judgment', judgmentKeys))
+  if (misspelt !== undefined) throw new PortError(400, describeChoice(misspelt, 'a field of a judgment', judgmentKeys))
   const { judgmentStatus: judgment } = changes
   const input = textOf(changes['judgmentInput'])
   const offered = objectsOf(stage.context['judgmentInputs']).map(({ value }) => String(value))
   if (input !== undefined && offered.length > 0 && !offered.includes(input))
-    throw new BackendError(400, `"judgmentInput": ${describeChoice(input, 'an answer of this judgment', offered)}`)
+    throw new PortError(400, `"judgmentInput": ${describeChoice(input, 'an answer of this judgment', offered)}`)
   if (judgment === undefined || judgment === null || judgment === '') return
   if (isJudgment(String(judgment))) return
-  throw new BackendError(400, `"judgmentStatus": ${describeChoice(String(judgment), 'a judgment', judgments)}`)
+  throw new PortError(400, `"judgmentStatus": ${describeChoice(String(judgment), 'a judgment', judgments)}`)
 }
 
-/** @throws {BackendError} 413 when the record would grow beyond its bounds */
+/** @throws {PortError} 413 when the record would grow beyond its bounds */
 function checkRoom(execution: Execution, changes: JsonObject, { options: { store, limits } }: Engine): void {
   const size = store.sizeOf(execution) + formatStored(changes).length
   if (size <= executionFactor * limits.bytes) return
-  throw new BackendError(
-    413,
-    `The record of the execution would have ${size} characters. Send less, or raise pipelines.max-size.`,
-  )
+  throw new PortError(413, `The record of the execution would have ${size} characters. Send less, or raise pipelines.max-size.`)
 }
 
 /** Stages that a message names. */
 const mostNamed = 10
 
-/** @throws {BackendError} 404 */
+/** @throws {PortError} 404 */
 export function requireStage(execution: Execution, id: string): Stage {
   const stage = graphOf(execution).find(id)
   if (stage !== undefined) return stage
   const known = execution.stages.slice(0, mostNamed).map((each) => `${each.id} (${each.name})`)
   const more = execution.stages.length > mostNamed ? ', …' : ''
-  throw new BackendError(
+  throw new PortError(
     404,
     `The execution ${execution.id} has no stage with the id ${id}. Its stages are ${known.join(', ')}${more}.`,
   )

@@ -1,7 +1,9 @@
 /** Starting work: pipelines and ad-hoc tasks (docs/contracts/orchestration.md#submission). */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fieldOf, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
-import { BackendError, type Caller, trustedCallerOf } from '../../backend.ts'
+import type { Caller } from '../../../ports/caller.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import { trustedCallerOf } from '../../hosting/request-caller.ts'
 import { shownTo } from '../../pipelines/trigger-secrets.ts'
 import { pathValue } from '../../requests/request-values.ts'
 import type { Engine } from '../engine.ts'
@@ -66,14 +68,14 @@ async function startPipeline(request: FastifyRequest, body: unknown, engine: Eng
   const { executionId, application, trigger } = objectOf(body)
   const known = typeof executionId === 'string' ? options.store.load(executionId) : undefined
   if (known?.type === 'PIPELINE' && known.application === application) return { ref: `/pipelines/${known.id}` }
-  if (known !== undefined) throw new BackendError(400, '"executionId" is taken. Leave it out, and the engine makes one.')
+  if (known !== undefined) throw new PortError(400, '"executionId" is taken. Leave it out, and the engine makes one.')
   await checkParentReadable(trigger, caller, options)
   const prepared = await preparePipeline(body, caller, options)
   if (prepared.kind === 'plan') return shownTo(request)(prepared.definition)
   if (prepared.kind === 'failed') {
     // A plan has requested no run that could be shown as failed.
     if (!isTrue(fieldOf(body, 'plan'))) engine.transact((unit) => unit.record(prepared.execution))
-    throw new BackendError(400, prepared.message)
+    throw new PortError(400, prepared.message)
   }
   return { ref: `/pipelines/${engine.transact((unit) => unit.submit(prepared.execution)).id}` }
 }
@@ -85,5 +87,5 @@ function bodyOf(body: unknown): JsonObject {
 async function storedDefinition(configId: string, { identity }: Caller, options: EngineOptions): Promise<JsonObject> {
   const stored = await loadDefinition(configId, identity, options)
   if (stored !== undefined) return stored
-  throw new BackendError(404, `There is no stored pipeline with the id ${configId}.`)
+  throw new PortError(404, `There is no stored pipeline with the id ${configId}.`)
 }

@@ -1,6 +1,8 @@
 /** Ad-hoc tasks: reading, cancelling, deleting (docs/contracts/orchestration.md#tasks). */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { type BackendContext, BackendError, userOf } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import type { BackendContext } from '../../backend.ts'
+import { userOf } from '../../hosting/request-caller.ts'
 import type { Engine } from '../engine.ts'
 import { taskView } from '../execution-view.ts'
 import { cancelExecution } from '../machine/operations.ts'
@@ -33,7 +35,7 @@ export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: Backen
 
   app.put('/tasks/cancel', (request, reply) => {
     const ids = request.body
-    if (!Array.isArray(ids)) throw new BackendError(400, 'The body must be an array of task ids.')
+    if (!Array.isArray(ids)) throw new PortError(400, 'The body must be an array of task ids.')
     const user = userOf(request)
     engine.transact((unit) => {
       const tasks = ids.map((id) => unit.require(String(id), 'ORCHESTRATION'))

@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify'
 import { fieldOf, isObject, type JsonObject } from '../../../json/values.ts'
 import { type StoredTemplate, storedTemplate } from '../../../pipeline-templates/inheritance.ts'
-import { BackendError, trustedCallerOf } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
+import { trustedCallerOf } from '../../hosting/request-caller.ts'
 import { shownTo } from '../../pipelines/trigger-secrets.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { loadTemplate } from '../submission/template-instance.ts'
@@ -20,7 +21,7 @@ export function templatePlanRoutes(app: FastifyInstance, sources: EngineOptions)
 /**
  * The template that a source names, with what it takes from the templates that it extends.
  *
- * @throws {BackendError} 400 when there is none; 403 when the caller may not read it; 502 when the definition store fails
+ * @throws {PortError} 400 when there is none; 403 when the caller may not read it; 502 when the definition store fails
  */
 async function resolveTemplate(source: unknown, headers: Record<string, string>, sources: EngineOptions): Promise<JsonObject> {
   let resolved: JsonObject = {}
@@ -31,14 +32,14 @@ async function resolveTemplate(source: unknown, headers: Record<string, string>,
     next = template['source']
     if (next === undefined || next === null || next === '') return resolved
   }
-  throw new BackendError(400, `The template extends more than ${mostLevels} others, or itself in a circle.`)
+  throw new PortError(400, `The template extends more than ${mostLevels} others, or itself in a circle.`)
 }
 
-/** @throws {BackendError} 400 for a source that is no template of the definition store */
+/** @throws {PortError} 400 for a source that is no template of the definition store */
 function checkSource(source: unknown): StoredTemplate {
   const stored = /\{\{|\{%/.test(String(source)) ? undefined : storedTemplate(source)
   if (stored !== undefined) return stored
-  throw new BackendError(
+  throw new PortError(
     400,
     'Templates are read from the definition store: use a "source" such as spinnaker://<id> or spinnaker://<id>:<tag>.',
   )

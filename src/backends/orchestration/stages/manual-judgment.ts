@@ -1,7 +1,8 @@
 /** `manualJudgment`: waits until a user continues or stops the run. */
+
+import type { ServiceAnswer } from '../../../external/service-call.ts'
 import { pathTo } from '../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, listOf, objectOf } from '../../../json/values.ts'
-import type { ServiceAnswer } from '../../backend.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const judgments = ['continue', 'stop'] as const

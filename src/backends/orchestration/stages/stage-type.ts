@@ -6,10 +6,11 @@
  * from `unknown-types.ts`. A step reads the stage by its `TaskContext`, acts by `call`, and returns a `TaskResult`: `RUNNING` runs it
  * again after its pause, an error fails the task, `RetryableError` repeats it. `StageError` gives the texts that users see.
  */
+
+import type { ServiceAnswer } from '../../../external/service-call.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import type { StageDescription } from '../../../stage-types/description.ts'
 import type { ServiceName } from '../../../upstreams/services.ts'
-import type { ServiceAnswer } from '../../backend.ts'
 import type { CallOutside } from '../../outside/call-outside.ts'
 import type { Meter } from '../../regex/meter.ts'
 import type { ApplicationRight } from '../../rights/access.ts'

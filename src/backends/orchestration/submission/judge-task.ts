@@ -1,6 +1,7 @@
 /** Judgement of an ad-hoc task without running it: refusals, effects, and what only the run can tell. */
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
-import { BackendError, type Caller } from '../../backend.ts'
+import type { Caller } from '../../../ports/caller.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import type { EngineParts } from '../engine-parts.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import { failureStatus, RetryableError, StageError } from '../machine/failure.ts'
@@ -56,13 +57,13 @@ export interface TaskVerdict {
 /**
  * Judges a task by the things of this moment. Nothing is stored, and no other service is changed.
  *
- * @throws {BackendError} 403 and 503 as a submission; what it refuses with 400 is an objection
+ * @throws {PortError} 403 and 503 as a submission; what it refuses with 400 is an objection
  */
 export async function judgeTask(body: unknown, caller: Caller, engine: EngineParts): Promise<TaskVerdict> {
   try {
     return await new TaskJudge(engine, await prepareTask(body, caller, engine.options)).judge()
   } catch (error) {
-    if (!(error instanceof BackendError) || error.status !== 400) throw error
+    if (!(error instanceof PortError) || error.status !== 400) throw error
     return conclude({ objections: [{ message: error.message }], open: [], effects: [] })
   }
 }

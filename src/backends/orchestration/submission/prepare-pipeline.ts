@@ -3,8 +3,9 @@ import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, listOf, objectsOf, textOf } from '../../../json/values.ts'
 import { joinUsers, usersOf } from '../../../names/acting-users.ts'
 import { isTemplateInstance } from '../../../pipeline-templates/inheritance.ts'
+import type { Caller } from '../../../ports/caller.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { isExecutionId } from '../../../storage/ulid.ts'
-import { BackendError, type Caller } from '../../backend.ts'
 import { describeLongList, describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
 import { checkOnApplication } from '../../rights/access.ts'
 import { foldName } from '../../stores/document-store.ts'
@@ -30,7 +31,7 @@ type PreparedPipeline =
   /** Refused, and kept as a failed execution so that people see why. */
   | { kind: 'failed'; execution: Execution; message: string }
 
-/** @throws {BackendError} 400 when the body is refused without a trace. */
+/** @throws {PortError} 400 when the body is refused without a trace. */
 export async function preparePipeline(body: unknown, caller: Caller, sources: EngineOptions): Promise<PreparedPipeline> {
   const submitted = checkDefinition(body, sources.limits)
   const normalised = normaliseTrigger(submitted['trigger'], caller, sources)
@@ -63,7 +64,7 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: En
   if (isTrue(given['plan'])) {
     const unknown = describeUnknownTypes(stages, sources.stageTypes)
     const problems = [...(unknown === undefined ? [] : [unknown]), ...describeFieldProblems(stages, sources.stageTypes, 'plan')]
-    if (problems.length > 0) throw new BackendError(400, problems.join(' '), { errors: problems })
+    if (problems.length > 0) throw new PortError(400, problems.join(' '), { errors: problems })
     return { kind: 'plan', definition }
   }
   const execution = executionFrom(definition, caller, sources, { ...given, stages })
@@ -72,18 +73,18 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: En
 }
 
 function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
-  if (!isObject(body)) throw new BackendError(400, 'The body must be a pipeline definition.')
+  if (!isObject(body)) throw new PortError(400, 'The body must be a pipeline definition.')
   if (body['errors'] !== undefined && body['errors'] !== null) {
-    throw new BackendError(400, 'The definition has errors of its own.', { errors: body['errors'] })
+    throw new PortError(400, 'The definition has errors of its own.', { errors: body['errors'] })
   }
   const broken = ['application', 'id'].find((key) => textOf(body[key])?.isWellFormed() === false)
-  if (broken !== undefined) throw new BackendError(400, `"${broken}" of the pipeline contains half of a character.`)
+  if (broken !== undefined) throw new PortError(400, `"${broken}" of the pipeline contains half of a character.`)
   const { trigger, ...definition } = body
   const excess =
     describeLongList('pipeline', { ...definition, receivedArtifacts: undefined }, limits) ??
     describeOversize('The definition', definition, limits.bytes) ??
     describeOversize('The trigger', trigger, executionFactor * limits.bytes)
-  if (excess !== undefined) throw new BackendError(400, excess)
+  if (excess !== undefined) throw new PortError(400, excess)
   return body
 }
 
@@ -91,7 +92,7 @@ function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
  * A run under the id of a stored pipeline is one of its runs: it receives what the last one left, and starts what follows. So
  * a user who starts a definition of another application under that id needs EXECUTE on the application of the pipeline.
  *
- * @throws {BackendError} 403; 503 while the store or the permission service cannot be asked
+ * @throws {PortError} 403; 503 while the store or the permission service cannot be asked
  */
 async function checkOwner(submitted: JsonObject, caller: Caller, sources: EngineOptions): Promise<void> {
   const id = textOf(submitted['id'])
@@ -107,15 +108,15 @@ async function expandInPlace(instance: JsonObject, { identity }: Caller, sources
   return { ...(await expandTemplate(instance, identity, sources)), application, id }
 }
 
-/** @throws {BackendError} 400 when an expression says where the run belongs: that was judged before */
+/** @throws {PortError} 400 when an expression says where the run belongs: that was judged before */
 function checkUnchanged(given: JsonObject, evaluated: JsonObject): void {
   const changed = ['application', 'id'].find((key) => given[key] !== evaluated[key])
-  if (changed !== undefined) throw new BackendError(400, `"${changed}" of a pipeline cannot be an expression.`)
+  if (changed !== undefined) throw new PortError(400, `"${changed}" of a pipeline cannot be an expression.`)
 }
 
 async function ownerOf(id: string, { identity }: Caller, sources: EngineOptions): Promise<string | undefined> {
   const stored = await loadDefinition(id, identity, sources).catch(() => {
-    throw new BackendError(503, 'The pipeline cannot be started now: the definition store cannot be asked whose it is.')
+    throw new PortError(503, 'The pipeline cannot be started now: the definition store cannot be asked whose it is.')
   })
   return textOf(stored?.['application'])
 }
@@ -179,12 +180,12 @@ function checkFields(stages: readonly JsonObject[], { stageTypes }: EngineOption
   if (problems.length > 0) throw new StageError([problems.join(' ')])
 }
 
-/** The id that was handed out before the engine has seen the start. @throws {BackendError} 400 */
+/** The id that was handed out before the engine has seen the start. @throws {PortError} 400 */
 function givenId(given: unknown, { now }: EngineOptions): string | undefined {
   const id = textOf(given)
   if (id === undefined) return undefined
   if (isExecutionId(id, now())) return id
-  throw new BackendError(400, '"executionId" must be a ULID made within the last day. Leave it out, and the engine makes one.')
+  throw new PortError(400, '"executionId" must be a ULID made within the last day. Leave it out, and the engine makes one.')
 }
 
 /** @param authored The definition before its expressions were evaluated */
@@ -232,7 +233,7 @@ function wholeNumber(value: unknown): number {
  * A run that another one starts.
  *
  * @param headers Identity to use
- * @throws {BackendError} 400 when the definition cannot be run
+ * @throws {PortError} 400 when the definition cannot be run
  */
 export async function prepareChild(
   definition: JsonObject,
@@ -246,7 +247,7 @@ export async function prepareChild(
   const identity = users === undefined ? headers : { ...headers, 'x-spinnaker-user': users }
   const prepared = await preparePipeline(definition, callerAs(identity, parent), sources)
   if (prepared.kind === 'run') return prepared.execution
-  throw new BackendError(400, prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.')
+  throw new PortError(400, prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.')
 }
 
 /** Whom a run acts for that another one starts. */
@@ -292,5 +293,5 @@ async function checkStoredDefinition(
     sources.log.warn({ err: error, pipeline: execution.pipelineConfigId }, 'the stored definition could not be read')
     return undefined
   })
-  if (isTrue(stored?.['disabled'])) throw new BackendError(400, 'The pipeline is disabled and cannot be started.')
+  if (isTrue(stored?.['disabled'])) throw new PortError(400, 'The pipeline is disabled and cannot be started.')
 }

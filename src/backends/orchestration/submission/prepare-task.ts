@@ -1,6 +1,7 @@
 /** Conversion of an ad-hoc task into an execution whose stages run in sequence. */
 import { isObject, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
-import { BackendError, type Caller } from '../../backend.ts'
+import type { Caller } from '../../../ports/caller.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
 import { authoredReferences } from '../authored-references.ts'
 import type { EngineOptions } from '../engine-parts.ts'
@@ -10,15 +11,15 @@ import { describeLargeJob } from './job-bounds.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import { checkParentReadable, normaliseTrigger } from './trigger.ts'
 
-/** @throws {BackendError} 400 when the body is not a task. */
+/** @throws {PortError} 400 when the body is not a task. */
 export async function prepareTask(body: unknown, caller: Caller, sources: EngineOptions): Promise<Execution> {
   const task = Array.isArray(body) ? { job: body } : body
-  if (!isObject(task)) throw new BackendError(400, 'The body must be an object with "application", "description" and "job".')
+  if (!isObject(task)) throw new PortError(400, 'The body must be an object with "application", "description" and "job".')
   const given = checkStageList(task['job'] ?? task['stages'], 'job', sources.limits)
   const large = given.map((job) => describeLargeJob(job, sources.limits)).find((each) => each !== undefined)
   const excess = large ?? describeOversize('The task', task, executionFactor * sources.limits.bytes)
-  if (excess !== undefined) throw new BackendError(400, excess)
-  if (given.length === 0) throw new BackendError(400, 'The task has no "job". Send a list with at least one job.')
+  if (excess !== undefined) throw new PortError(400, excess)
+  if (given.length === 0) throw new PortError(400, 'The task has no "job". Send a list with at least one job.')
   const jobs = referencedStages(given)
   checkGraph(jobs)
   await checkParentReadable(task['trigger'], caller, sources)

@@ -1,7 +1,7 @@
 /** Stages of a definition: types, references and requisites, with a check of the graph. */
 import { isRawNumber } from '../../../json/json.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { providerTypes } from '../../infrastructure/providers/all.ts'
 import { describeExcess, type PipelineLimits } from '../../limits.ts'
 import { createStage } from '../machine/new-stage.ts'
@@ -11,25 +11,25 @@ import { describeStageCycle } from './stage-cycle.ts'
 /** Cloud providers whose jobs carry no suffix (docs/contracts/orchestration.md#submission). */
 const unsuffixedProviders = ['aws', 'titus', ...providerTypes.filter((type) => type.hasPlainStages).map(({ id }) => id)]
 
-/** @throws {BackendError} 400 when it is not an array of objects that each have a type, or there are too many. */
+/** @throws {PortError} 400 when it is not an array of objects that each have a type, or there are too many. */
 export function checkStageList(value: unknown, what: string, limits: PipelineLimits): JsonObject[] {
   if (value === undefined || value === null) return []
-  if (!Array.isArray(value)) throw new BackendError(400, `"${what}" must be an array.`)
+  if (!Array.isArray(value)) throw new PortError(400, `"${what}" must be an array.`)
   const stages = value.map((each, index) => {
     if (!isObject(each) || typeof each['type'] !== 'string' || each['type'] === '') {
-      throw new BackendError(400, `Element ${index} of "${what}" needs a "type".`)
+      throw new PortError(400, `Element ${index} of "${what}" needs a "type".`)
     }
     return each
   })
   const excess = describeExcess(stages, limits)
-  if (excess !== undefined) throw new BackendError(400, excess)
+  if (excess !== undefined) throw new PortError(400, excess)
   return stages
 }
 
 /**
  * Gives references when no stage has one: a chain in the order of the list. Numbers become text.
  *
- * @throws {BackendError} 400 for references that are neither text nor numbers: a stage would run too early
+ * @throws {PortError} 400 for references that are neither text nor numbers: a stage would run too early
  */
 export function referencedStages(stages: readonly JsonObject[]): JsonObject[] {
   const hasReferences = stages.some((stage) => stage['refId'] !== undefined && stage['refId'] !== null)
@@ -42,33 +42,33 @@ export function referencedStages(stages: readonly JsonObject[]): JsonObject[] {
 }
 
 function checkReferences({ refId, requisiteStageRefIds: requisites }: JsonObject, index: number): void {
-  if (!isReference(refId ?? '')) throw new BackendError(400, `The "refId" of stage ${index + 1} must be text or a number.`)
+  if (!isReference(refId ?? '')) throw new PortError(400, `The "refId" of stage ${index + 1} must be text or a number.`)
   const list = requisites ?? []
   if (Array.isArray(list) && list.every(isReference)) return
-  throw new BackendError(400, `"requisiteStageRefIds" of stage ${index + 1} must be a list of refIds, such as ["1"].`)
+  throw new PortError(400, `"requisiteStageRefIds" of stage ${index + 1} must be a list of refIds, such as ["1"].`)
 }
 
 function isReference(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'number' || isRawNumber(value)
 }
 
-/** @throws {BackendError} 400 for a missing or repeated reference, a requisite that does not exist, and a cycle. */
+/** @throws {PortError} 400 for a missing or repeated reference, a requisite that does not exist, and a cycle. */
 export function checkGraph(stages: readonly JsonObject[]): void {
   const requisites = new Map<string, string[]>()
   for (const stage of stages) {
     const refId = stage['refId'] as string
-    if (refId === '') throw new BackendError(400, 'Either every stage has a "refId" or none has.')
-    if (requisites.has(refId)) throw new BackendError(400, `Two stages have the refId "${refId}".`)
+    if (refId === '') throw new PortError(400, 'Either every stage has a "refId" or none has.')
+    if (requisites.has(refId)) throw new PortError(400, `Two stages have the refId "${refId}".`)
     requisites.set(refId, stage['requisiteStageRefIds'] as string[])
   }
   for (const [refId, required] of requisites) {
     const missing = required.find((each) => !requisites.has(each))
     if (missing !== undefined) {
-      throw new BackendError(400, `Stage "${refId}" requires "${missing}", but no stage has that refId.`)
+      throw new PortError(400, `Stage "${refId}" requires "${missing}", but no stage has that refId.`)
     }
   }
   const cycle = describeStageCycle(stages)
-  if (cycle !== undefined) throw new BackendError(400, cycle)
+  if (cycle !== undefined) throw new PortError(400, cycle)
 }
 
 /** The record of a stage; what has no place of its own becomes its context. */

@@ -8,7 +8,7 @@ import {
   type StoredTemplate,
   storedTemplate,
 } from '../../../pipeline-templates/inheritance.ts'
-import { BackendError } from '../../backend.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { StageError } from '../machine/failure.ts'
 
@@ -20,7 +20,7 @@ const instanceFields = ['type', 'schema', 'template', 'variables', 'exclude', 's
  *
  * @param identity Headers that say on whose behalf the template is read.
  * @throws {StageError} when there is no such template, or a variable is missing or has the wrong type
- * @throws {BackendError} when the definition store fails
+ * @throws {PortError} when the definition store fails
  */
 export async function expandTemplate(
   instance: JsonObject,
@@ -43,7 +43,7 @@ export async function expandTemplate(
   }
 }
 
-/** @throws {BackendError} 400 when it does not exist, 403 when the caller may not read it, 502 when the definition store fails */
+/** @throws {PortError} 400 when it does not exist, 403 when the caller may not read it, 502 when the definition store fails */
 export async function loadTemplate(
   { name, path }: StoredTemplate,
   headers: Record<string, string>,
@@ -51,10 +51,10 @@ export async function loadTemplate(
 ): Promise<JsonObject> {
   const { status, body } = await call('front50', { method: 'GET', path, headers })
   if (status === 200 && isObject(body)) return body
-  if (status === 404) throw new BackendError(400, `There is no pipeline template "${name}".`)
+  if (status === 404) throw new PortError(400, `There is no pipeline template "${name}".`)
   const reason = status < 500 ? (fieldOf(body, 'message') ?? '') : `The definition store answered ${status}.`
   const message = `The pipeline template "${name}" cannot be read. ${String(reason)}`.trimEnd()
-  throw new BackendError(status < 400 || status >= 500 ? 502 : status, message)
+  throw new PortError(status < 400 || status >= 500 ? 502 : status, message)
 }
 
 async function templateOf(instance: JsonObject, headers: Record<string, string>, sources: EngineOptions) {
@@ -63,7 +63,7 @@ async function templateOf(instance: JsonObject, headers: Record<string, string>,
     throw new StageError(['The pipeline does not say which template it is built on. Refer to it as spinnaker://<id>.'])
   }
   const template = await loadTemplate(stored, headers, sources).catch((error: unknown) => {
-    throw error instanceof BackendError && error.status < 500 ? new StageError([error.message]) : error
+    throw error instanceof PortError && error.status < 500 ? new StageError([error.message]) : error
   })
   return { id: stored.id, template }
 }

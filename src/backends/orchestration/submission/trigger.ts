@@ -1,6 +1,6 @@
 /** Completion of the trigger of a submission, and of its parameters. @see docs/contracts/orchestration.md#trigger */
 import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
-import type { Caller } from '../../backend.ts'
+import type { Caller } from '../../../ports/caller.ts'
 import { checkOnApplication } from '../../rights/access.ts'
 import { artifactsOfExecution } from '../artifacts-at-hand.ts'
 import type { EngineOptions } from '../engine-parts.ts'
@@ -30,7 +30,7 @@ export function normaliseTrigger(given: unknown, { user }: Caller, { store }: En
  * A trigger that names a run as its parent includes all of it, and counts among what follows from it: the caller must be allowed to
  * read it. What the engine starts itself is not judged by it.
  *
- * @throws {BackendError} 403, 503
+ * @throws {PortError} 403, 503
  */
 export async function checkParentReadable(given: unknown, caller: Caller, { store, accessOf }: EngineOptions): Promise<void> {
   const trigger = objectOf(given)

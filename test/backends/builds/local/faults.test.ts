@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import pino from 'pino'
-import { BackendError } from '../../../../src/backends/backend.ts'
 import { BuildFiles } from '../../../../src/backends/builds/local/build-files.ts'
 import { BuildStore, type LocalBuild, localBuildMigrations } from '../../../../src/backends/builds/local/build-store.ts'
 import { type FinishParts, finishBuild } from '../../../../src/backends/builds/local/finish-build.ts'
@@ -17,6 +16,7 @@ import { RepositoryReader } from '../../../../src/backends/builds/local/reposito
 import type { LocalBuildSettings } from '../../../../src/backends/builds/local/settings.ts'
 import { AccountVariables } from '../../../../src/backends/infrastructure/providers/local/outgoing/account-variables.ts'
 import type { SecretValues } from '../../../../src/backends/secrets/secret-values.ts'
+import { PortError } from '../../../../src/ports/port-error.ts'
 import { startGitServer } from '../../../support/git-server.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { waitFor } from '../../../support/wait-until.ts'
@@ -221,7 +221,6 @@ test('repositories are bounded on disk, and read again for a new job', async (t)
   const places = { bare: join(folder, 'bare'), home: join(folder, 'home') }
   await assert.rejects(
     repositories.fetch({ url: git.folder }, undefined, places),
-    (error: unknown) =>
-      error instanceof BackendError && error.status === 413 && /builds\.local\.disk-mb, 1 MiB/.test(error.message),
+    (error: unknown) => error instanceof PortError && error.status === 413 && /builds\.local\.disk-mb, 1 MiB/.test(error.message),
   )
 })

@@ -1,9 +1,10 @@
 /** The build server of this machine, with a real agent, and a back end that has one secret. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { type Backend, backendHeader } from '../../../../src/backends/backend.ts'
+import type { Backend } from '../../../../src/backends/backend.ts'
 import { BuildServerKeys, toBuildServerSettings } from '../../../../src/backends/builds/build-servers.ts'
 import { buildsBackend } from '../../../../src/backends/builds/builds.ts'
+import { backendHeader } from '../../../../src/backends/hosting/request-caller.ts'
 import type { JsonObject } from '../../../../src/json/values.ts'
 import { startInfrastructure, type TestInfrastructure } from '../../../support/infrastructure.ts'
 import { waitFor } from '../../../support/wait-until.ts'

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { BackendError } from '../../../../src/backends/backend.ts'
 import {
   ContentCache,
   checkDigest,
@@ -14,16 +13,17 @@ import {
 import { createSource } from '../../../../src/backends/infrastructure/artifact-accounts/source-calls.ts'
 import { operatorAddress } from '../../../../src/backends/outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../../../src/backends/outside/settings.ts'
+import { PortError } from '../../../../src/ports/port-error.ts'
 import { InTurn, Reply, silence, startUpstream } from '../../../support/upstream.ts'
 
 const loopback = { ...defaultOutsideSettings, allowed: ['127.0.0.1/32'] }
 
-async function refusal(work: Promise<unknown>): Promise<BackendError> {
+async function refusal(work: Promise<unknown>): Promise<PortError> {
   const error = await work.then(
     () => undefined,
     (reason: unknown) => reason,
   )
-  assert.ok(error instanceof BackendError, String(error))
+  assert.ok(error instanceof PortError, String(error))
   return error
 }
 

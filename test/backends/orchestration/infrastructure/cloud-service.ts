@@ -1,5 +1,5 @@
 /** An external infrastructure service in memory: it answers as the contract says, does operations at once, and records them. */
-import type { CallService, ServiceAnswer } from '../../../../src/backends/backend.ts'
+import type { CallService, ServiceAnswer } from '../../../../src/external/service-call.ts'
 import { clusterName, parseMoniker, serverGroupName } from '../../../../src/names/moniker.ts'
 
 export interface Group {

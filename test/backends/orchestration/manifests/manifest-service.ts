@@ -1,5 +1,5 @@
 /** An infrastructure service with one Kubernetes account, in memory: it does operations at once, and records them. */
-import type { CallService, ServiceAnswer } from '../../../../src/backends/backend.ts'
+import type { CallService, ServiceAnswer } from '../../../../src/external/service-call.ts'
 import { isObject, objectOf, objectsOf } from '../../../../src/json/values.ts'
 
 type Fields = Record<string, unknown>

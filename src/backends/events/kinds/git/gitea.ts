@@ -1,6 +1,6 @@
 /** Webhooks of Gitea, Forgejo and Gogs, and of hooks of plain repositories. */
 import { fieldOf, isObject, type JsonObject, textsOf } from '../../../../json/values.ts'
-import { BackendError } from '../../../backend.ts'
+import { PortError } from '../../../../ports/port-error.ts'
 import {
   changedFiles,
   type GitChange,
@@ -37,7 +37,7 @@ export function readGitea(payload: JsonObject): GitChange | undefined {
 /**
  * A hook of a repository without a code host: `{repository, ref, before, after, paths?}`.
  *
- * @throws {BackendError} 400 when it names no ref or commit
+ * @throws {PortError} 400 when it names no ref or commit
  */
 export function readPlain(payload: JsonObject): GitChange | undefined {
   const [repository, ref, after] = ['repository', 'ref', 'after'].map((field) => text(payload, field)) as [string, string, string]
@@ -45,7 +45,7 @@ export function readPlain(payload: JsonObject): GitChange | undefined {
   if (name === undefined || !ref.startsWith('refs/') || !/^[0-9a-f]{40,64}$/.test(after)) {
     const message =
       'A webhook of git needs "repository", an address, "ref", such as refs/heads/main, and "before" and "after", whole commits.'
-    throw new BackendError(400, message)
+    throw new PortError(400, message)
   }
   const [slug = '', ...parents] = name.split('/').toReversed()
   const paths = fieldOf(payload, 'paths')

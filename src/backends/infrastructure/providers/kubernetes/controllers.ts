@@ -17,7 +17,7 @@ export interface Ownership {
 
 export const maxControllers = 5
 
-/** @throws {BackendError} 5xx where the API server does not answer */
+/** @throws {PortError} 5xx where the API server does not answer */
 export async function loadOwned(account: KubernetesAccount, object: KubeObject): Promise<Owned> {
   const { applications, ...unknown } = await answered(account, () => ownershipOf(account, object))
   const [app = null, ...coOwners] = applications

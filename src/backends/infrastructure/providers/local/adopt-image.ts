@@ -1,8 +1,8 @@
 /** Makes an image of a folder that a builder has filled. */
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
+import { PortError } from '../../../../ports/port-error.ts'
 import { packTree } from '../../../../storage/directory-trees.ts'
-import { BackendError } from '../../../backend.ts'
 import type { ImageDescription, ImageStore, StoredImage } from '../../../images/image-store.ts'
 
 interface BuiltFolder {
@@ -17,7 +17,7 @@ interface BuiltFolder {
 /**
  * As an archive that is read in the name of the builder's user: its processes may still change it.
  *
- * @throws {BackendError} as `ImageStore.addArchive`; 400 also when there is no such folder any more
+ * @throws {PortError} as `ImageStore.addArchive`; 400 also when there is no such folder any more
  */
 export async function adoptFolder(
   images: ImageStore,
@@ -26,7 +26,7 @@ export async function adoptFolder(
 ): Promise<StoredImage> {
   const found = lstatSync(join(work, name), { throwIfNoEntry: false })
   if (found === undefined)
-    throw new BackendError(400, `The directory ${name} of the ${what} is gone, by its steps or a crash. Start it again.`)
-  if (!found.isDirectory()) throw new BackendError(400, `The steps of the ${what} have replaced ${name} by a link or file.`)
+    throw new PortError(400, `The directory ${name} of the ${what} is gone, by its steps or a crash. Start it again.`)
+  if (!found.isDirectory()) throw new PortError(400, `The steps of the ${what} have replaced ${name} by a link or file.`)
   return images.addArchive(packTree(work, name), description, imageFile)
 }

@@ -2,7 +2,7 @@
 import type { AgentClient } from '../../../../agent/client.ts'
 import type { ConsolePart, ConsoleWish } from '../../../../agent/console.ts'
 import { definedOf } from '../../../../json/values.ts'
-import { BackendError } from '../../../backend.ts'
+import { PortError } from '../../../../ports/port-error.ts'
 import { ImageFile } from '../../../images/image-file.ts'
 import type { Revealed } from '../../../secrets/secret-values.ts'
 import { workFolderOf } from './builder-process.ts'
@@ -65,7 +65,7 @@ export class Builders {
     return builders.map(({ id }) => id).filter((id) => id.startsWith(`${owner}-`))
   }
 
-  /** Once for each id. @throws {BackendError} 400 */
+  /** Once for each id. @throws {PortError} 400 */
   start(id: string, order: BuilderOrder): void {
     const { desired, reconciler } = this.#parts
     const job = toJob(id, order, this.#parts)
@@ -124,13 +124,13 @@ function isBuilder({ isBuild, leavingRevision }: LocalJob): boolean {
   return isBuild === true && leavingRevision === undefined
 }
 
-/** @throws {BackendError} 400 when the account cannot run it */
+/** @throws {PortError} 400 when the account cannot run it */
 function toJob(id: string, order: BuilderOrder, { settings, users, context }: OperationParts): LocalJob {
   const { account, image, command, environment, timeLimitMs, memoryMb, diskMb, processes, content, consoleBytes } = order
   const place = settings.accounts.find(({ name }) => name === account)
-  if (place === undefined) throw new BackendError(400, `The account "${account}" does not exist.`)
+  if (place === undefined) throw new PortError(400, `The account "${account}" does not exist.`)
   const problem = users.problemOf(account)
-  if (problem !== undefined) throw new BackendError(400, problem)
+  if (problem !== undefined) throw new PortError(400, problem)
   const limits = { memoryMb, diskMb, processes }
   const sealed = order.revealed && sealEnvironment(environment, order.revealed, { account, secrets: context.secrets })
   return {

@@ -1,5 +1,7 @@
 /** Images of this machine as artifacts: listed and waited for, and deployed instead of fetched. */
-import { type BackendContext, BackendError } from '../../../backend.ts'
+
+import { PortError } from '../../../../ports/port-error.ts'
+import type { BackendContext } from '../../../backend.ts'
 import type { ImageStore, StoredImage } from '../../../images/image-store.ts'
 import { requireAccess } from '../../../rights/access.ts'
 import type { ArtifactAccount } from '../../artifact-accounts/artifact-account.ts'
@@ -23,7 +25,7 @@ export function createImageArtifacts(context: BackendContext, images: ImageStore
       return [...new Set(named.map(({ version }) => version))]
     },
     async fetch() {
-      throw new BackendError(
+      throw new PortError(
         400,
         'An image of this machine is deployed, and has no content to fetch. Choose an artifact that is a file.',
       )

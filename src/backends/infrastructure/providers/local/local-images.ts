@@ -3,8 +3,9 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { definedOf, type JsonObject } from '../../../../json/values.ts'
 import { commaList } from '../../../../names/comma-list.ts'
+import { PortError } from '../../../../ports/port-error.ts'
 import { standalone } from '../../../../settings/standalone.ts'
-import { BackendError, userOf } from '../../../backend.ts'
+import { userOf } from '../../../hosting/request-caller.ts'
 import { type ImageDescription, type ImageStore, isInAccount, type StoredImage } from '../../../images/image-store.ts'
 import { createRegexMeter, matchesWhole } from '../../../regex/bounded-regex.ts'
 import { RegexError } from '../../../regex/regex-syntax.ts'
@@ -103,7 +104,7 @@ export function createImageReads(images: ImageStore, settings: LocalSettings): I
     find(query) {
       const { text = '' } = query
       if (text.length < minQueryLength) {
-        throw new BackendError(400, `The query parameter "q" needs at least ${minQueryLength} characters.`)
+        throw new PortError(400, `The query parameter "q" needs at least ${minQueryLength} characters.`)
       }
       return images
         .all()
@@ -174,12 +175,12 @@ export function usersOf(image: StoredImage, desired: Desired): string[] {
   ]
 }
 
-/** Content stays as long as an instance that was started with it may be started again. @throws {BackendError} 409 */
+/** Content stays as long as an instance that was started with it may be started again. @throws {PortError} 409 */
 export function removeImage(image: StoredImage, images: ImageStore, desired: Desired): void {
   const users = usersOf(image, desired)
   if (users.length > 0) {
     const shown = users.slice(0, 5).join(', ') + (users.length > 5 ? ` and ${users.length - 5} more` : '')
-    throw new BackendError(409, `The image ${image.id} is in use by ${shown}. Destroy them first.`)
+    throw new PortError(409, `The image ${image.id} is in use by ${shown}. Destroy them first.`)
   }
   images.remove(image)
 }
@@ -239,7 +240,7 @@ class Uploads {
     const user = userOf(request)
     if (this.#running.length >= maxUploads || this.#running.filter((other) => other === user).length >= maxUserUploads) {
       reply.header('retry-after', retryAfterSeconds)
-      throw new BackendError(
+      throw new PortError(
         429,
         `A user may upload ${maxUserUploads} images at a time, and all users ${maxUploads}. Try again in a moment.`,
       )
@@ -253,12 +254,12 @@ class Uploads {
     }
   }
 
-  /** @throws {BackendError} 400, 403, 503 */
+  /** @throws {PortError} 400, 403, 503 */
   async #descriptionOf(request: FastifyRequest): Promise<ImageDescription> {
     const { settings } = this.#parts
     const accounts = listOf(request, 'accounts')
     const unknown = accounts?.find((account) => settings.accounts.every(({ name }) => name !== account))
-    if (unknown !== undefined) throw new BackendError(400, `The account "${unknown}" does not exist.`)
+    if (unknown !== undefined) throw new PortError(400, `The account "${unknown}" does not exist.`)
     await checkWriter(request, this.#parts, ownersOf({ accounts }, settings), accounts === undefined)
     return {
       name: pathValue(request, 'name'),
@@ -282,7 +283,7 @@ async function* bytesOf(body: unknown): AsyncIterable<Uint8Array> {
   }
 }
 
-/** Images of the accounts in the query, or all of that version. @throws {BackendError} 404 */
+/** Images of the accounts in the query, or all of that version. @throws {PortError} 404 */
 function requireImages(request: FastifyRequest, images: ImageStore): [StoredImage, ...StoredImage[]] {
   const accounts = listOf(request, 'accounts')
   const [first, ...others] = images
@@ -292,15 +293,15 @@ function requireImages(request: FastifyRequest, images: ImageStore): [StoredImag
   return [first, ...others]
 }
 
-function imageMissing(request: FastifyRequest): BackendError {
-  return new BackendError(404, `Image not found (id: ${idOf(request)})`)
+function imageMissing(request: FastifyRequest): PortError {
+  return new PortError(404, `Image not found (id: ${idOf(request)})`)
 }
 
 function idOf(request: FastifyRequest): string {
   return `${pathValue(request, 'name')}:${pathValue(request, 'version')}`
 }
 
-/** @throws {BackendError} 503 */
+/** @throws {PortError} 503 */
 async function readable(
   request: FastifyRequest,
   { context, settings }: ImageParts,
@@ -312,7 +313,7 @@ async function readable(
   return views.flatMap((view) => readableImage(view, access))
 }
 
-/** @throws {BackendError} 403 unless the caller may change all of the accounts; 503 */
+/** @throws {PortError} 403 unless the caller may change all of the accounts; 503 */
 async function checkWriter(
   request: FastifyRequest,
   { context }: ImageParts,
@@ -324,7 +325,7 @@ async function checkWriter(
   const denied = accounts.find((account) => !access.mayOnAccount(account, 'WRITE'))
   if (denied === undefined) return
   const hint = mayNameFewer ? ' Name those that you may change in the query parameter "accounts".' : ''
-  throw new BackendError(403, `Access denied to account ${denied}.${hint}`, { exception: 'AccessDenied' })
+  throw new PortError(403, `Access denied to account ${denied}.${hint}`, { exception: 'AccessDenied' })
 }
 
 function listOf(request: FastifyRequest, name: string): string[] | undefined {
@@ -337,11 +338,11 @@ function prefixed(request: FastifyRequest, prefix: string): Record<string, strin
   return Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), String(value)]))
 }
 
-/** @throws {BackendError} 400 when the header cannot be read */
+/** @throws {PortError} 400 when the header cannot be read */
 function digestOf(request: FastifyRequest): string | undefined {
   const header = request.headers['content-digest']
   if (header === undefined) return undefined
   const [, encoded] = /(?:^|[\s,])sha-256=:([A-Za-z0-9+/]{43}=):/.exec(String(header)) ?? []
-  if (encoded === undefined) throw new BackendError(400, 'The header Content-Digest has no sha-256: write sha-256=:<base64>:.')
+  if (encoded === undefined) throw new PortError(400, 'The header Content-Digest has no sha-256: write sha-256=:<base64>:.')
   return `sha256:${Buffer.from(encoded, 'base64').toString('hex')}`
 }

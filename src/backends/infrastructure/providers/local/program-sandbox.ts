@@ -4,10 +4,10 @@
  */
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
+import { PortError } from '../../../../ports/port-error.ts'
 import { ownSources } from '../../../../runtime/own-sources.ts'
 import { openSandbox, SandboxError } from '../../../../sandbox/sandbox.ts'
 import type { FileUser } from '../../../../storage/directory-trees.ts'
-import { BackendError } from '../../../backend.ts'
 import { defaultOutsideSettings } from '../../../outside/settings.ts'
 import { isWithin, workFolderOf } from './builder-process.ts'
 import type { OperationParts } from './operations/parts.ts'
@@ -30,7 +30,7 @@ const besidePrograms = ['bin', 'include', 'lib', 'lib64', 'libexec', 'pkg', 'src
 /** What tools of builds are told by this machine; its keys and passwords are elsewhere. */
 const toolSettings = /^(?:containers|fonts|gitconfig|java(?:-.*)?|maven|npmrc|os-release|pip\.conf|timezone)$/
 
-/** @returns the command that runs a file of Fairlead in it @throws {BackendError} where this machine has no sandbox */
+/** @returns the command that runs a file of Fairlead in it @throws {PortError} where this machine has no sandbox */
 export function confineFile(
   [file, ...args]: readonly [string, ...string[]],
   parts: SandboxParts,
@@ -51,7 +51,7 @@ async function confine(
 ): Promise<string[]> {
   const { sandbox } = context.settings.outside ?? defaultOutsideSettings
   const { wrap } = await openSandbox(sandbox).catch((error: unknown) => {
-    throw error instanceof SandboxError ? new BackendError(500, error.message) : error
+    throw error instanceof SandboxError ? new PortError(500, error.message) : error
   })
   const user = users.of(account)
   // Files that variables of the account name.

@@ -45,7 +45,7 @@ interface SealParts {
   readonly run: Pick<OperationRun, 'aside'>
 }
 
-/** Undefined where nothing refers to a secret. @throws {BackendError} naming the reference and the remedy */
+/** Undefined where nothing refers to a secret. @throws {PortError} naming the reference and the remedy */
 export async function sealSecrets(
   program: GroupProgram,
   use: SecretUse & { readonly account: string },

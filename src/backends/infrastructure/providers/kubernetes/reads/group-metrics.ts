@@ -1,7 +1,7 @@
 /** Metrics of server groups: of the Prometheus of an account, else what the pods use at the moment. */
 import { parseIfJson } from '../../../../../json/json.ts'
 import { fieldAt, type JsonObject, listOf, objectsOf, textOf } from '../../../../../json/values.ts'
-import { BackendError } from '../../../../backend.ts'
+import { PortError } from '../../../../../ports/port-error.ts'
 import { type CallOutside, createOutsideCalls, operatorAddress } from '../../../../outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../../../outside/settings.ts'
 import type { ServerGroup } from '../../../model.ts'
@@ -59,7 +59,7 @@ interface Question {
   readonly nowMs: number
 }
 
-/** @throws {BackendError} 503 */
+/** @throws {PortError} 503 */
 async function askPrometheus(call: CallOutside, prometheus: PrometheusSettings, question: Question): Promise<JsonObject[]> {
   const { name, group, nowMs } = question
   const { baseUrl, token, queries } = prometheus
@@ -70,7 +70,7 @@ async function askPrometheus(call: CallOutside, prometheus: PrometheusSettings, 
     query: fillIn(queries[name], group),
     ...{ start: String(start), end: String(end), step: String(stepSeconds) },
   })
-  const fail = (reason: string) => new BackendError(503, `The Prometheus of the account ${group.account} fails: ${reason}`)
+  const fail = (reason: string) => new PortError(503, `The Prometheus of the account ${group.account} fails: ${reason}`)
   const answer = await call({
     method: 'GET',
     url: operatorAddress(baseUrl, `/api/v1/query_range?${query}`),

@@ -1,7 +1,7 @@
 /** Reads of manifests, of all accounts. */
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, textOf } from '../../../../../json/values.ts'
-import { BackendError } from '../../../../backend.ts'
+import { PortError } from '../../../../../ports/port-error.ts'
 import type { ManifestReads } from '../../../provider.ts'
 import { isPassing } from '../api/api-error.ts'
 import { loadDrift } from '../drift.ts'
@@ -43,18 +43,18 @@ export function createManifestReads(
   }
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 async function planDeployment(parts: KubernetesParts, description: JsonObject, user: string): Promise<JsonObject[]> {
   const account = parts.account(textOf(description['account']) ?? '')
-  if (account === undefined) throw new BackendError(400, `The account "${String(description['account'])}" does not exist.`)
+  if (account === undefined) throw new PortError(400, `The account "${String(description['account'])}" does not exist.`)
   const problems = describeDeployProblems(description, account).filter((problem) => problem !== undefined)
-  if (problems.length > 0) throw new BackendError(400, problems.join(' '), { errors: problems })
+  if (problems.length > 0) throw new PortError(400, problems.join(' '), { errors: problems })
   const signal = AbortSignal.timeout(planMs)
   try {
     const differences = await planManifests({ parts, account, description, run: { id: randomUUID(), user, signal } })
     return differences.map((difference) => ({ ...difference }))
   } catch (error) {
-    if (error instanceof BackendError) throw error
-    throw new BackendError(isPassing(error) ? 503 : 400, (error as Error).message)
+    if (error instanceof PortError) throw error
+    throw new PortError(isPassing(error) ? 503 : 400, (error as Error).message)
   }
 }

@@ -17,7 +17,7 @@ import { loadReasons } from './manifest-reasons.ts'
 import { answered, type FoundObject, findObject, listObjects } from './object-lookup.ts'
 import { readPodMetrics } from './pod-metrics.ts'
 
-/** @throws {BackendError} 5xx */
+/** @throws {PortError} 5xx */
 export async function findManifest(
   account: KubernetesAccount,
   { location, name }: { readonly location: string; readonly name: string },
@@ -67,7 +67,7 @@ function usualStatus({ spinnakerKind }: Kind): JsonObject {
   return spinnakerKind === 'loadBalancers' ? { loadBalancer: {} } : {}
 }
 
-/** Those whose annotations name the cluster and the application, oldest first. @throws {BackendError} 5xx */
+/** Those whose annotations name the cluster and the application, oldest first. @throws {PortError} 5xx */
 export async function findClusterMembers(account: KubernetesAccount, wanted: ManifestCluster): Promise<ClusterMember[]> {
   const parsed = parseKind(wanted.kind)
   const found = await listObjects(account, parsed, {

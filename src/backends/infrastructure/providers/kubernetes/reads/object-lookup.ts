@@ -1,5 +1,5 @@
 /** Objects by the names that users give them, live from the API server. */
-import { BackendError } from '../../../../backend.ts'
+import { PortError } from '../../../../../ports/port-error.ts'
 import { isApiError, isPassing } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
 import { parseFullName } from '../full-name.ts'
@@ -16,7 +16,7 @@ export interface FoundObject {
   readonly resource: ApiResource
 }
 
-/** Undefined where there is no such kind or object, or where the account does not reach. @throws {BackendError} 5xx */
+/** Undefined where there is no such kind or object, or where the account does not reach. @throws {PortError} 5xx */
 export async function findObject(account: KubernetesAccount, location: string, name: string): Promise<FoundObject | undefined> {
   const parsed = parseFullName(name)
   if (parsed === undefined) return undefined
@@ -30,7 +30,7 @@ export async function findObject(account: KubernetesAccount, location: string, n
   })
 }
 
-/** With what it owns; what is gone already is no error. @throws {BackendError} 5xx */
+/** With what it owns; what is gone already is no error. @throws {PortError} 5xx */
 export async function removeObject(account: KubernetesAccount, location: string, name: string): Promise<void> {
   const found = await findObject(account, location, name)
   if (found === undefined) return
@@ -42,7 +42,7 @@ export async function removeObject(account: KubernetesAccount, location: string,
   account.lists.forget(object)
 }
 
-/** Those of a kind; none where it is unknown. @throws {BackendError} 5xx */
+/** Those of a kind; none where it is unknown. @throws {PortError} 5xx */
 export async function listObjects(
   account: KubernetesAccount,
   parsed: ParsedKind,
@@ -69,12 +69,12 @@ function kindOfObject({ kinds }: KubernetesAccount, object: KubeObject, { isName
   return kinds.kindOf(kindOfManifest(object), isNamespaced)
 }
 
-/** @throws {BackendError} with a text that names the account, where the API server refuses or does not answer */
+/** @throws {PortError} with a text that names the account, where the API server refuses or does not answer */
 export async function answered<T>({ settings }: KubernetesAccount, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
     if (!isApiError(error)) throw error
-    throw new BackendError(isPassing(error) ? 503 : 502, `The API server of the account ${settings.name} fails: ${error.message}`)
+    throw new PortError(isPassing(error) ? 503 : 502, `The API server of the account ${settings.name} fails: ${error.message}`)
   }
 }

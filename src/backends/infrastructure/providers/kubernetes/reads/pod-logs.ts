@@ -1,7 +1,7 @@
 /** Consoles of pods, and what jobs have printed for the pipeline. */
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '../../../../../json/values.ts'
-import { userOf } from '../../../../backend.ts'
+import { userOf } from '../../../../hosting/request-caller.ts'
 import { pathValues } from '../../../../requests/request-values.ts'
 import { requireAccess } from '../../../../rights/access.ts'
 import type { Owned } from '../../../model.ts'
@@ -21,13 +21,13 @@ interface PodPlace {
   readonly name: string
 }
 
-/** @throws {BackendError} 5xx */
+/** @throws {PortError} 5xx */
 export async function ownerOfObject(account: KubernetesAccount, { namespace, name }: PodPlace): Promise<Owned | undefined> {
   const found = await findObject(account, namespace, name)
   return found && loadOwned(account, found.object)
 }
 
-/** Undefined where the name is not that of a pod. @throws {BackendError} 5xx */
+/** Undefined where the name is not that of a pod. @throws {PortError} 5xx */
 export async function readConsole(
   account: KubernetesAccount,
   { namespace, name }: PodPlace,

@@ -29,7 +29,7 @@ export class PodUsage {
     this.#now = now
   }
 
-  /** The sums over all pods, oldest first; empty without a metrics server. @throws {BackendError} 5xx */
+  /** The sums over all pods, oldest first; empty without a metrics server. @throws {PortError} 5xx */
   async read(account: KubernetesAccount, group: ServerGroup): Promise<readonly Sample[]> {
     const key = JSON.stringify([group.account, group.region, group.name])
     const latest = this.#samples.get(key)?.at(-1)

@@ -2,8 +2,8 @@
 import { basename } from 'node:path'
 import { definedOf, fieldOf, textOf } from '../../../../../json/values.ts'
 import { shorten } from '../../../../../names/edit-distance.ts'
+import { PortError } from '../../../../../ports/port-error.ts'
 import { readAsOwner } from '../../../../../storage/directory-trees.ts'
-import { BackendError } from '../../../../backend.ts'
 import { type ImageDescription, type ImageStore, parseImageId, type StoredImage } from '../../../../images/image-store.ts'
 import { adoptFolder } from '../adopt-image.ts'
 import type { Bake } from './bake-store.ts'
@@ -24,7 +24,7 @@ export async function adoptImage(
   return adoptFolder(images, { work: folder, name: imageFolder, what: 'bake' }, { description, imageFile: template?.image })
 }
 
-/** @throws {BackendError} 400 */
+/** @throws {PortError} 400 */
 export function bakedNameOf(request: BakeRequest): { name: string; version: string | undefined } {
   const [first] = packagesOf(request)
   const place = bakeAttributeOf(request, 'git') ?? bakeAttributeOf(request, 'directory') ?? ''
@@ -33,7 +33,7 @@ export function bakedNameOf(request: BakeRequest): { name: string; version: stri
     request.ami_suffix ?? bakeAttributeOf(request, 'version') ?? (request.ami_name === undefined ? first?.version : undefined)
   if (parseImageId(`${name}:${version ?? '1'}`) === undefined) {
     const given = shorten(version === undefined ? name : `${name}:${version}`)
-    throw new BackendError(
+    throw new PortError(
       400,
       `"${given}" is no name and version of an image. Set package or ami_name, and ami_suffix, each with 128 characters at most.`,
     )

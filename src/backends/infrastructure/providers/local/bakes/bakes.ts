@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { formatJson } from '../../../../../json/json.ts'
 import type { JsonObject } from '../../../../../json/values.ts'
 import { shellWord } from '../../../../../names/shell-word.ts'
-import { type BackendContext, BackendError } from '../../../../backend.ts'
+import { PortError } from '../../../../../ports/port-error.ts'
+import type { BackendContext } from '../../../../backend.ts'
 import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
 import { requireAccess } from '../../../../rights/access.ts'
 import { longestFirst } from '../../../../secrets/mask-forms.ts'
@@ -119,7 +120,7 @@ export class Bakes implements Baker {
   async cancel(id: string): Promise<void> {
     const bake = this.#store.get(id)
     const isCancelled = bake?.state === 'RUNNING' && (await this.#running.end(bake, 'CANCELED', 'The bake was cancelled.'))
-    if (!isCancelled) throw new BackendError(400, `There is no incomplete bake with status id ${id}.`)
+    if (!isCancelled) throw new PortError(400, `There is no incomplete bake with status id ${id}.`)
   }
 
   async log(id: string): Promise<string | undefined> {
@@ -132,7 +133,7 @@ export class Bakes implements Baker {
     const template = templates.find((each) => each.id === id)
     if (template !== undefined) return template
     const known = templates.map((each) => each.id).join(', ')
-    throw new BackendError(400, `There is no base image "${id ?? ''}" (base_os). There are ${known}.`)
+    throw new PortError(400, `There is no base image "${id ?? ''}" (base_os). There are ${known}.`)
   }
 
   /** The account that is named; else those that the caller may change, the first of which runs the bake. */
@@ -142,15 +143,15 @@ export class Bakes implements Baker {
     const inRegion = accounts.filter(({ regions }) => region === 'global' || regions.some(({ name }) => name === region))
     if (inRegion.length === 0) {
       const known = [...new Set(accounts.flatMap(({ regions }) => regions.map(({ name }) => name)))].join(', ')
-      throw new BackendError(400, `There is no region "${region}" to bake for. There are global, ${known}.`)
+      throw new PortError(400, `There is no region "${region}" to bake for. There are global, ${known}.`)
     }
     const named = request.account_name
     const candidates = named === undefined ? inRegion : inRegion.filter(({ name }) => name === named)
-    if (candidates.length === 0) throw new BackendError(400, `There is no account "${named}" in the region ${region}.`)
+    if (candidates.length === 0) throw new PortError(400, `There is no account "${named}" in the region ${region}.`)
     const writable = candidates.map(({ name }) => name).filter((name) => access.mayOnAccount(name, 'WRITE'))
     const [account] = writable
     if (account !== undefined) return { account, accounts: writable.length === accounts.length ? undefined : writable }
-    throw new BackendError(403, `Access denied to account ${candidates.map(({ name }) => name).join(', ')}`, {
+    throw new PortError(403, `Access denied to account ${candidates.map(({ name }) => name).join(', ')}`, {
       exception: 'AccessDenied',
     })
   }
@@ -217,7 +218,7 @@ export class Bakes implements Baker {
     return this.#store.get(bake.id) ?? bake
   }
 
-  /** The attributes with values of secrets, which no store and no log holds. @throws {BackendError} 400 */
+  /** The attributes with values of secrets, which no store and no log holds. @throws {PortError} 400 */
   async #withSecrets(order: BakeOrder, id: string): Promise<BuilderOrder> {
     const { request, target, user, application } = order
     const place = `bake of ${request.package ?? request.base_os ?? ''} for ${target.account}`
@@ -233,7 +234,7 @@ export class Bakes implements Baker {
     return { ...builderOrder, revealed: all }
   }
 
-  /** @throws {BackendError} 400, and 500 where this machine has no sandbox */
+  /** @throws {PortError} 400, and 500 where this machine has no sandbox */
   async #toBuilderOrder(
     { id, request, template, target, sources }: BakeOrder & { readonly id: string },
     account: BakePlan['account'],
@@ -251,7 +252,7 @@ export class Bakes implements Baker {
       bounds: provider.parts.settings.images,
     }
     const planText = formatJson(plan)
-    if (planText.length > maxPlanLength) throw new BackendError(400, 'The extended attributes are too large.')
+    if (planText.length > maxPlanLength) throw new PortError(400, 'The extended attributes are too large.')
     return {
       command: await this.#commandOf({ id, account: target.account, cache: plan.cache }, sources),
       account: target.account,
@@ -281,20 +282,20 @@ export class Bakes implements Baker {
     return ['/bin/sh', '-c', (await Promise.all(phases)).map((command) => command.map(shellWord).join(' ')).join(' && ')]
   }
 
-  /** @throws {BackendError} 429, 503 */
+  /** @throws {PortError} 429, 503 */
   #checkRoom(user: string): void {
     const { maxRunning, maxRunningPerUser } = this.#options.settings
     const running = this.#store.running()
     const own = running.filter((bake) => bake.user === user).length
     if (own >= maxRunningPerUser) {
-      throw new BackendError(
+      throw new PortError(
         429,
         `${own} bakes of ${user} run, which is as many as a user may have (bakery.local.max-running-per-user). ` +
           'Wait for the end of one, or cancel it.',
       )
     }
     if (running.length < maxRunning) return
-    throw new BackendError(
+    throw new PortError(
       503,
       `${running.length} bakes run, which is as many as this machine may have (bakery.local.max-running). Try again later.`,
     )
@@ -307,7 +308,7 @@ export class Bakes implements Baker {
     const receivers = accounts ?? this.#accounts
     const without = receivers.find((name) => image === undefined || this.#images.get(from, name)?.digest !== image.digest)
     if (image !== undefined && without === undefined) return image
-    throw new BackendError(
+    throw new PortError(
       400,
       `The base image starts with the image ${from}, which ${image === undefined ? `does not exist for the account ${account}` : `the account ${without} does not have`}.`,
     )

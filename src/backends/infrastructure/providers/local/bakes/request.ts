@@ -6,8 +6,8 @@ import { z } from 'zod'
 import { formatJson } from '../../../../../json/json.ts'
 import { fieldOf, type JsonObject, textOf } from '../../../../../json/values.ts'
 import { shorten } from '../../../../../names/edit-distance.ts'
+import { PortError } from '../../../../../ports/port-error.ts'
 import { describeIssues } from '../../../../../settings/describe-issue.ts'
-import { BackendError } from '../../../../backend.ts'
 import { isRevision, repositoryPattern, withoutUserinfo } from '../../../../outside/git-repository.ts'
 import { looksSecret, mask, withoutSecrets } from '../../../../pipelines/secret-names.ts'
 import { lenientText } from '../../../../requests/lenient-text.ts'
@@ -43,11 +43,11 @@ const BakeRequest = z.object({
 })
 export type BakeRequest = z.output<typeof BakeRequest>
 
-/** @throws {BackendError} 400 naming the fields that are wrong */
+/** @throws {PortError} 400 naming the fields that are wrong */
 export function parseBakeRequest(body: unknown): BakeRequest {
   const parsed = BakeRequest.safeParse(body ?? {})
   if (parsed.success) return parsed.data
-  throw new BackendError(400, `The bake request is not usable: ${describeIssues(parsed.error)}.`)
+  throw new PortError(400, `The bake request is not usable: ${describeIssues(parsed.error)}.`)
 }
 
 export function bakeAttributeOf({ extended_attributes: attributes }: BakeRequest, name: string): string | undefined {
@@ -79,7 +79,7 @@ const wordPattern = /^[A-Za-z0-9][A-Za-z0-9._+:-]{0,119}$/
  * Where the files come from: a repository or a directory where the request names one, else packages.
  *
  * @param folder With the packages.
- * @throws {BackendError} 400
+ * @throws {PortError} 400
  */
 export function sourcesOf(request: BakeRequest, folder: string): Source[] {
   const repository = repositoryOf(request)
@@ -87,7 +87,7 @@ export function sourcesOf(request: BakeRequest, folder: string): Source[] {
   const directory = bakeAttributeOf(request, 'directory') ?? artifactReference(request, 'local/directory')
   if (directory !== undefined) {
     if (!isAbsolute(directory) || directory.includes('\0')) {
-      throw new BackendError(400, `The attribute "directory" must be an absolute path, and is "${directory}".`)
+      throw new PortError(400, `The attribute "directory" must be an absolute path, and is "${directory}".`)
     }
     return [{ kind: 'directory', path: directory }]
   }
@@ -103,25 +103,25 @@ function repositoryOf(request: BakeRequest): Extract<Source, { kind: 'git' }> | 
   const url = bakeAttributeOf(request, 'git') ?? textOf(artifact?.['reference'])
   if (url === undefined) return undefined
   if (!repositoryPattern.test(url)) {
-    throw new BackendError(
+    throw new PortError(
       400,
       `"${withoutUserinfo(url)}" is no address of a repository: use https://, ssh://, git@host:path or a path.`,
     )
   }
   const revision = bakeAttributeOf(request, 'revision') ?? textOf(artifact?.['version']) ?? request.commit_hash
   if (revision !== undefined && !isRevision(revision)) {
-    throw new BackendError(400, `"${revision}" is no revision: name a branch, a tag or a commit.`)
+    throw new PortError(400, `"${revision}" is no revision: name a branch, a tag or a commit.`)
   }
   const path = bakeAttributeOf(request, 'path') ?? textOf(fieldOf(artifact?.['metadata'], 'subPath'))
   if (path !== undefined && (isAbsolute(path) || path.split('/').includes('..'))) {
-    throw new BackendError(400, `The attribute "path" must be a directory of the repository, and is "${path}".`)
+    throw new PortError(400, `The attribute "path" must be a directory of the repository, and is "${path}".`)
   }
   return { kind: 'git', url, revision, path }
 }
 
 function findPackage({ word, name, version }: PackageName, folder: string): Source {
   if (!wordPattern.test(name) || (version !== undefined && !wordPattern.test(version))) {
-    throw new BackendError(
+    throw new PortError(
       400,
       `"${shorten(word)}" is no name of a package: use letters, digits, ".", "_", "+" and "-", 120 at most for name and version each.`,
     )
@@ -134,7 +134,7 @@ function findPackage({ word, name, version }: PackageName, folder: string): Sour
       if (lstatSync(path + ending, { throwIfNoEntry: false })?.isFile()) return { kind: 'archive', path: path + ending }
     }
   }
-  throw new BackendError(
+  throw new PortError(
     400,
     `There is no package "${word}" in ${folder}. Put it there as ${stems[0]}.tar.gz or as a directory, or set the extended ` +
       'attribute "git" or "directory".',

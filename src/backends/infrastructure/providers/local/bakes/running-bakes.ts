@@ -1,6 +1,7 @@
 /** Bakes that run: the agent runs their builders, and the result of each becomes an image. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type BackendContext, BackendError } from '../../../../backend.ts'
+import { PortError } from '../../../../../ports/port-error.ts'
+import type { BackendContext } from '../../../../backend.ts'
 import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
 import { withoutSecrets } from '../../../../pipelines/secret-names.ts'
 import type { BuilderOrder, Builders } from '../builders.ts'
@@ -65,7 +66,7 @@ export class RunningBakes {
     await this.#watching
   }
 
-  /** Starts the builder of a new bake. @throws {BackendError} 400 when it does not start, or fails at once */
+  /** Starts the builder of a new bake. @throws {PortError} 400 when it does not start, or fails at once */
   async add(bake: Bake, order: BuilderOrder): Promise<void> {
     const started = this.#start(bake, order).finally(() => {
       this.#starting.delete(bake.id)
@@ -100,13 +101,13 @@ export class RunningBakes {
       if (isStarted || this.#closing.signal.aborted) return
       const text = `The builder did not start within ${startMs / 1000} seconds. ${view.reason ?? 'The agent does not run it.'}`
       await this.end(bake, 'CANCELED', text)
-      throw new BackendError(400, text)
+      throw new PortError(400, text)
     }
     // A bake that was cancelled meanwhile has not failed.
     if (this.#store.get(bake.id)?.state !== 'RUNNING') return
     await this.#settle(bake)
     if (this.#store.get(bake.id)?.state !== 'CANCELED') return
-    throw new BackendError(400, `The bake failed: ${this.#store.logOf(bake.id) ?? 'it has no log.'}`)
+    throw new PortError(400, `The bake failed: ${this.#store.logOf(bake.id) ?? 'it has no log.'}`)
   }
 
   /** Looks at all bakes that run, until there are none. */
@@ -155,7 +156,7 @@ export class RunningBakes {
       const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)
       image = this.#storedImageOf(bake) ?? (await adoptImage(this.#images, bake, { folder: view.folder, template }))
     } catch (error) {
-      if (!(error instanceof BackendError)) {
+      if (!(error instanceof PortError)) {
         this.#options.context.log.error({ err: error, bake: bake.id }, 'the result of a bake could not be stored')
       }
       return void (await this.end(bake, 'CANCELED', (error as Error).message))

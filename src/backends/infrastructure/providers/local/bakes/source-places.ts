@@ -1,7 +1,7 @@
 /** Files and folders of this machine that a builder reads to fetch the sources of a bake. */
 import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { BackendError } from '../../../../backend.ts'
+import { PortError } from '../../../../../ports/port-error.ts'
 import { isWithin } from '../builder-process.ts'
 import type { Source } from './plan.ts'
 
@@ -16,7 +16,7 @@ interface SourceSurroundings {
   readonly uid: number | undefined
 }
 
-/** @throws {BackendError} 400 for a path that bakes may not take */
+/** @throws {PortError} 400 for a path that bakes may not take */
 export function placesOfSources(sources: readonly Source[], surroundings: SourceSurroundings): string[] {
   return sources.flatMap((source) => {
     const path = source.kind === 'git' ? localPathOf(source.url) : source.path
@@ -43,7 +43,7 @@ function checkPath(path: string, { dataDir, packages }: SourceSurroundings): str
   if (isWithin(way, wayTo(packages))) return path
   const place = [wayTo(dataDir), ...closed].find((each) => isWithin(way, each) || isWithin(each, way))
   if (place === undefined) return path
-  throw new BackendError(400, `${path} cannot be a source: it lies in ${place}, or contains it. Name a directory beside it.`)
+  throw new PortError(400, `${path} cannot be a source: it lies in ${place}, or contains it. Name a directory beside it.`)
 }
 
 /** Without links; what does not exist is reported by the builder. */

@@ -3,8 +3,8 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { getCACertificates } from 'node:tls'
 import { openWayTo } from '../../../../../agent/workspace.ts'
+import { PortError } from '../../../../../ports/port-error.ts'
 import { replaceFile } from '../../../../../storage/private-files.ts'
-import { BackendError } from '../../../../backend.ts'
 import { allMaskFormsOf, longestFirst } from '../../../../secrets/mask-forms.ts'
 import { allReferencesIn, replaceReferences } from '../../../../secrets/references.ts'
 import type { Revealed, SecretUse, SecretValues } from '../../../../secrets/secret-values.ts'
@@ -80,7 +80,7 @@ export class AccountVariables {
   /**
    * All of them. References mean secrets of the account.
    *
-   * @throws {BackendError} naming the reference and the remedy
+   * @throws {PortError} naming the reference and the remedy
    */
   async reveal(account: string, { user, place, run }: VariablesUse): Promise<Revealed<Variables>> {
     const given = this.#given.get(account)
@@ -94,7 +94,7 @@ export class AccountVariables {
    * The same for a build of a branch that may not be reviewed.
    *
    * @param job JSON data of the branch, which must not get the logins by references of its own
-   * @throws {BackendError} as `reveal`, and 400 for such a reference
+   * @throws {PortError} as `reveal`, and 400 for such a reference
    */
   async revealForBranch(account: string, use: VariablesUse, job: unknown): Promise<Revealed<Variables>> {
     const given = this.#given.get(account)
@@ -102,7 +102,7 @@ export class AccountVariables {
     const [login] = allReferencesIn(job).intersection(allReferencesIn(given.outgoing))
     if (login !== undefined) {
       const advice = 'Use another secret, or let an operator set "logins-for-all-branches" of the account.'
-      throw new BackendError(
+      throw new PortError(
         400,
         `secret:${login} is a login of the account ${account}, which builds of this branch do not get. ${advice}`,
       )

@@ -1,0 +1,34 @@
+/** Caller of a request that reaches an embedded back end. */
+import type { FastifyRequest } from 'fastify'
+import { anonymous, type Caller } from '../../ports/caller.ts'
+import { fromHeaderText } from '../../upstreams/header-text.ts'
+
+export function userOf(request: FastifyRequest): string {
+  return trustedCallerOf(request).user || anonymous
+}
+
+export function trustedCallerOf(request: FastifyRequest): Caller {
+  const identity: Record<string, string> = {}
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (name.startsWith('x-spinnaker-') && typeof value === 'string') identity[name] = fromHeaderText(value)
+  }
+  return {
+    user: identity['x-spinnaker-user'],
+    accounts: (identity['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== ''),
+    origin: identity['x-spinnaker-user-origin'],
+    identity,
+  }
+}
+
+/** Header of calls among the back ends of this process. The gateway hands no header of clients on under this name. */
+export const backendHeader = 'x-fairlead-backend'
+
+/** Whether another back end of this process asks, which works with secrets; all others get masks. */
+export function isFromBackend({ headers }: FastifyRequest): boolean {
+  return headers[backendHeader] !== undefined
+}
+
+/** The user in whose name the caller asks; undefined: another back end of this process asks for itself. */
+export function askerOf(request: FastifyRequest): string | undefined {
+  return isFromBackend(request) ? trustedCallerOf(request).user || undefined : userOf(request)
+}

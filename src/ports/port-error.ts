@@ -1,0 +1,18 @@
+/** Refusal of a capability, with the status of its HTTP answer. */
+
+/** `exception` of an answer: the same request fails again, whatever its status says. */
+export const authorFault = 'AuthorError'
+
+/** `fields` are merged into the body of the answer. */
+export class PortError extends Error {
+  readonly status: number
+  readonly fields: Record<string, unknown>
+
+  constructor(status: number, message: string, fields: Record<string, unknown> = {}) {
+    super(message)
+    // Clients read this name as `exception` of the answer.
+    this.name = 'BackendError'
+    this.status = status
+    this.fields = fields
+  }
+}
