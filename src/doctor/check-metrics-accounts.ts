@@ -1,5 +1,5 @@
 /** The metrics accounts of canary analysis, as the embedded service reaches them with their secrets. */
-import { backendHeader } from '../backends/hosting/request-caller.ts'
+import { backendHeader } from '../backends/requests/request-caller.ts'
 import type { Config } from '../config/config.ts'
 import { GatewayError } from '../errors.ts'
 import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../findings/finding.ts'

@@ -1,7 +1,7 @@
 /** The embedded canary service: configurations, metrics accounts, judges and analyses, with the contract of kayenta. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
-import { askerOf } from '../hosting/request-caller.ts'
+import { askerOf } from '../requests/request-caller.ts'
 import { queryValue } from '../requests/request-values.ts'
 import { openAccountJudge } from '../rights/account-use.ts'
 import { MetricAccounts, toAnswer } from './accounts.ts'

@@ -1,8 +1,8 @@
 /** Deployment strategies: pipelines in a collection of their own, with fewer rules (docs/contracts/definitions.md#strategies). */
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
-import { userOf } from '../hosting/request-caller.ts'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { userOf } from '../requests/request-caller.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { sendList } from '../requests/slices.ts'
 import { isUnchanged } from '../requests/unchanged.ts'

@@ -13,12 +13,12 @@ import type { BackendState } from '../../telemetry/metrics.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import type { Backend, BackendContext, BackendSettings, OpenBackend } from '../backend.ts'
 import { acceptJson } from '../requests/accept-bodies.ts'
+import { backendHeader } from '../requests/request-caller.ts'
 import { defaultRetention } from '../retention/settings.ts'
 import { Sweeper } from '../retention/sweeper.ts'
 import { passSecretsOn } from '../secrets/pass-secrets-on.ts'
 import { toStorageError } from '../stores/storage-error.ts'
 import { markNewData } from './data-age.ts'
-import { backendHeader } from './request-caller.ts'
 
 interface BackendServerOptions {
   backends: readonly Backend[]

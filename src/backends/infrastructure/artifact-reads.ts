@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { definedOf, type JsonObject, objectOf, textOf, textsOf } from '../../json/values.ts'
 import { PortError } from '../../ports/port-error.ts'
-import { isFromBackend } from '../hosting/request-caller.ts'
+import { isFromBackend } from '../requests/request-caller.ts'
 import { callInTurns } from '../stores/in-turns.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import type { Answer, Infrastructure, InfrastructureRoute } from './route.ts'

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 import { PortError } from '../../ports/port-error.ts'
-import { askerOf, userOf } from '../hosting/request-caller.ts'
+import { askerOf, userOf } from '../requests/request-caller.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import { type AccountJudge, openAccountJudge } from '../rights/account-use.ts'
 import { artifactAccountTypes } from './artifact-accounts/all.ts'

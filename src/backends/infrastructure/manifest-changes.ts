@@ -1,7 +1,7 @@
 /** What deployments of manifests would change, and what has changed since. */
 import { objectOf, textOf } from '../../json/values.ts'
 import { PortError } from '../../ports/port-error.ts'
-import { userOf } from '../hosting/request-caller.ts'
+import { userOf } from '../requests/request-caller.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import { type Answer, accessOf, checkRight, get, type InfrastructureRoute, isReadable } from './route.ts'
 

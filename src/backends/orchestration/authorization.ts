@@ -5,7 +5,7 @@
  * @see docs/contracts/orchestration.md#authorization
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { trustedCallerOf } from '../hosting/request-caller.ts'
+import { trustedCallerOf } from '../requests/request-caller.ts'
 import { type ApplicationRight, checkOnApplication } from '../rights/access.ts'
 import type { Engine } from './engine.ts'
 

@@ -7,7 +7,7 @@ import type { FastifyRequest } from 'fastify'
 import { formatJson, isRawNumber, parseJson } from '../../json/json.ts'
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
 import { PortError } from '../../ports/port-error.ts'
-import { isFromBackend } from '../hosting/request-caller.ts'
+import { isFromBackend } from '../requests/request-caller.ts'
 import { mask, provesSender } from './secret-names.ts'
 
 /** Fields of a trigger that say what an event must hold; by some, its sender shows that it is the one. */

@@ -6,7 +6,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
-import { trustedCallerOf } from '../../hosting/request-caller.ts'
+import { trustedCallerOf } from '../../requests/request-caller.ts'
 import { requiredQuery } from '../../requests/request-values.ts'
 import type { Engine } from '../engine.ts'
 import { type AnswerSource, ExpressionAnswers } from '../expressions/answers.ts'

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { JsonObject } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
-import { userOf } from '../../hosting/request-caller.ts'
+import { userOf } from '../../requests/request-caller.ts'
 import { isUnchanged } from '../../requests/unchanged.ts'
 import type { Engine } from '../engine.ts'
 import { cancelExecution } from '../machine/operations.ts'

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
-import { userOf } from '../../hosting/request-caller.ts'
+import { userOf } from '../../requests/request-caller.ts'
 import type { Engine } from '../engine.ts'
 import { taskView } from '../execution-view.ts'
 import { cancelExecution } from '../machine/operations.ts'

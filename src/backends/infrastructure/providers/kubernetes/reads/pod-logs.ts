@@ -1,7 +1,7 @@
 /** Consoles of pods, and what jobs have printed for the pipeline. */
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '../../../../../json/values.ts'
-import { userOf } from '../../../../hosting/request-caller.ts'
+import { userOf } from '../../../../requests/request-caller.ts'
 import { pathValues } from '../../../../requests/request-values.ts'
 import { requireAccess } from '../../../../rights/access.ts'
 import type { Owned } from '../../../model.ts'
