@@ -171,8 +171,9 @@ function checkLockable(users: Users, name: string, { login }: Config): void {
 
 /** In Redis where replicas share it. @throws {GatewayError} SESSIONS_UNAVAILABLE */
 async function noteUnlock(name: string, config: Config): Promise<void> {
-  const redis = config.redis && (await openRedis(config.redis, openLog('silent').log))
-  const unlocks = new Unlocks({ dataDir: config.backends.dataDir, redis, now: Date.now })
+  const { log } = openLog('silent')
+  const redis = config.redis && (await openRedis(config.redis, log))
+  const unlocks = new Unlocks({ dataDir: config.backends.dataDir, redis, log, now: Date.now })
   try {
     await unlocks.add(name)
   } catch (cause) {

@@ -1,11 +1,16 @@
 /** Banners: announcements that administrators set and the web UI shows to all users. */
 import { randomUUID } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { withoutNulls } from '../json/values.ts'
+import type { Redis } from '../redis/redis.ts'
+import { RedisRecords } from '../redis/redis-records.ts'
 import { isRunning } from '../settings/time-span.ts'
-import type { BannerStore } from './banner-store.ts'
+import type { Records } from '../storage/records.ts'
+import { openSqliteRecords } from '../storage/sqlite-records.ts'
 
 /** As many banners may be stored. */
 const maxBanners = 50
@@ -56,11 +61,14 @@ export interface BannerSettings {
 
 interface BannerOptions {
   settings: BannerSettings
-  store: BannerStore
+  store: Records
   log: Logger
   /** Milliseconds since the epoch. */
   now: () => number
 }
+
+/** All banners are one record. Gate keeps each in a key of its own, below another prefix; those are neither read nor in the way. */
+const recordKey = 'banners'
 
 export class Banners {
   readonly #options: BannerOptions
@@ -133,7 +141,7 @@ export class Banners {
     if (!settings.enabled) {
       throw new GatewayError('NOT_FOUND', 'Banners are switched off. Set global-banner.enabled: true to use them.')
     }
-    const text = await store.load().catch(unavailable)
+    const text = (await store.get(recordKey).catch(unavailable))?.content
     this.#loaded = { text, banners: parse(text) }
     this.#dueAtMs = now() + settings.refreshMs
   }
@@ -171,13 +179,35 @@ export class Banners {
       await this.refresh()
       const { text, banners } = this.#loaded
       const next = change(banners)
-      const written = JSON.stringify(next)
-      if (!(await this.#options.store.replace(text, written).catch(unavailable))) continue
-      this.#loaded = { text: written, banners: next }
+      const content = JSON.stringify(next)
+      if (!(await this.#options.store.put(recordKey, { content }, text ?? null).catch(unavailable))) continue
+      this.#loaded = { text: content, banners: next }
       return
     }
     throw new GatewayError('CONFLICT', 'The banners are being changed by others. Try again.')
   }
+}
+
+/** Released steps are never edited. */
+export const bannerMigrations = [
+  `INSERT INTO banners SELECT '${recordKey}', former(), 9007199254740991, NULL WHERE former() IS NOT NULL`,
+]
+
+interface BannerPlace {
+  dataDir: string
+  redis: Redis | undefined
+  /** Milliseconds since the epoch. */
+  now: () => number
+  log: Logger
+}
+
+/** In the Redis of all replicas, or else in the data directory, file `banners.db`; earlier versions wrote `banners.json`. */
+export function openBannerRecords({ dataDir, redis, now, log }: BannerPlace): Records {
+  if (redis !== undefined) return new RedisRecords(redis, { prefix: 'fairlead:', now })
+  const formerFile = join(dataDir, 'banners.json')
+  const former = () => (existsSync(formerFile) ? readFileSync(formerFile, 'utf8') : null)
+  const moves = { owner: 'banners', migrations: bannerMigrations, functions: { former } }
+  return openSqliteRecords(join(dataDir, 'banners.db'), 'banners', { now, log, moves })
 }
 
 function isActive({ enabled, startTimestamp, endTimestamp }: Banner, nowMs: number): boolean {

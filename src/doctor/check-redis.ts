@@ -7,12 +7,11 @@ import { type Check, createCheck, type Finding, type Timeouts } from '../finding
 import { chargeIn, limitKeyPrefix } from '../limits/redis-counters.ts'
 import { runTimeLimitKeys } from '../limits/run-time-limits.ts'
 import { CompletedLogins } from '../login/completed-logins.ts'
-import { RedisTokenStore } from '../login/tokens/redis-token-store.ts'
-import type { StoredToken, TokenStore } from '../login/tokens/token-store.ts'
+import { openTokenStore, type StoredToken, type TokenStore } from '../login/tokens/token-store.ts'
 import { openRedis } from '../redis/open-redis.ts'
 import { adviceFor, type Redis } from '../redis/redis.ts'
 import { describePlace } from '../redis/settings.ts'
-import { RedisSessionStore } from '../sessions/redis-session-store.ts'
+import { createRedisSessions } from '../sessions/sessions.ts'
 
 const lifeMs = 5000
 
@@ -60,26 +59,30 @@ export async function checkRedis(config: Config, { answerMs }: Timeouts, now: ()
 type Use = readonly [tried: string, attempt: () => Promise<unknown>]
 
 /** The stores themselves, on unused names. */
-async function usesOf(redis: Redis, { login, rateLimit }: Config, now: () => number): Promise<Use[]> {
+async function usesOf(redis: Redis, { login, rateLimit, backends }: Config, now: () => number): Promise<Use[]> {
   const name = `doctor-${randomBytes(12).toString('hex')}`
   const ofMethods = await Promise.all(login.methods.map(({ type }) => type.redisUses?.(redis, name, now) ?? []))
   const { tokens } = login
   const owner = `fairlead ${name}`
-  const store = new RedisSessionStore(redis, { idleMs: lifeMs, now })
-  const session = () => ({ content: '{}', expiresAtMs: now() + lifeMs, owner })
+  const sessions = createRedisSessions(redis, { idleMs: lifeMs, now })
+  const session = () => ({ content: '{}', endsAtMs: now() + lifeMs, owner })
   return [
     ['ping', () => redis.send('ping')],
-    ['write a session', () => store.insert(name, session())],
-    ['read it', () => store.load(name)],
-    ['prolong it', () => store.touch(name, session())],
-    ['list the sessions of its user', () => store.listOf(owner, { offset: 0, limit: 1 })],
-    ['remove it', () => store.remove(name, owner)],
+    ['write a session', () => sessions.put(name, session())],
+    ['read it', () => sessions.get(name)],
+    ['prolong it', () => sessions.extend(name, session())],
+    ['list the sessions of its user', () => sessions.keysOf(owner, 0, 1)],
+    ['remove it', () => sessions.remove([name], owner)],
     ['look for sessions, as ending all of them does', () => firstOf(redis.scan(`spring:session:fairlead:${name}*`))],
     ['ask for a completed login', () => new CompletedLogins({ redis, now }).begin(name)],
     ...ofMethods.flat(),
     ...(tokens === undefined
       ? []
-      : tokenUses(new RedisTokenStore(redis, { keyPrefix: tokens.redisKeyPrefix, now }), name, now())),
+      : tokenUses(
+          openTokenStore({ ...tokens, redis, now, dataDir: backends.dataDir, log: pino({ level: 'silent' }) }),
+          name,
+          now(),
+        )),
     ...(rateLimit.enabled && rateLimit.shared ? limitUses(redis, name) : []),
   ]
 }
@@ -101,14 +104,11 @@ function tokenUses(store: TokenStore, name: string, nowMs: number): Use[] {
     id: randomUUID(),
     name,
     principal: { type: 'SERVICE_ACCOUNT', id: `fairlead ${name}` },
-    method: undefined,
-    era: undefined,
     createdBy: 'fairlead doctor',
     createdAtMs: nowMs,
     expiresAtMs: nowMs + lifeMs,
-    lastUsedAtMs: undefined,
-    limits: { readOnly: true, applications: undefined, operations: undefined },
-    secret: { hash, sinceMs: nowMs, former: undefined },
+    limits: { readOnly: true },
+    secret: { hash, sinceMs: nowMs },
   }
   return [
     ['write an API token', () => store.insert(token)],

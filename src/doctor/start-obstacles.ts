@@ -4,13 +4,14 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { embeddedBackends } from '../backends/all.ts'
 import { lockDataDir } from '../backends/hosting/lock.ts'
+import { bannerMigrations } from '../banners/banners.ts'
 import type { Config } from '../config/config.ts'
 import { explainListeningFault, portSettings } from '../http/listening-fault.ts'
 import { formMethod } from '../login/form/method.ts'
 import { checkNewUser, userMigrations } from '../login/form/users.ts'
 import { assertionMigrations } from '../login/saml/used-assertions.ts'
 import { settingsOf } from '../login/settings.ts'
-import { tokenMigrations } from '../login/tokens/sqlite-token-store.ts'
+import { tokenMigrations } from '../login/tokens/token-store.ts'
 import { unlockMigrations } from '../login/unlocks.ts'
 import { tryPort } from '../net/try-port.ts'
 import { explainDatabaseFault } from '../storage/database-fault.ts'
@@ -32,6 +33,7 @@ const knownTables: readonly (readonly [owner: string, migrations: readonly strin
   ['users', userMigrations],
   ['tokens', tokenMigrations],
   ['unlocks', unlockMigrations],
+  ['banners', bannerMigrations],
   ['used-assertions', assertionMigrations],
 ]
 

@@ -1,6 +1,5 @@
 /** The means of operations besides the services. */
-import { createFileBannerStore, createRedisBannerStore } from '../banners/banner-store.ts'
-import { Banners } from '../banners/banners.ts'
+import { Banners, openBannerRecords } from '../banners/banners.ts'
 import { consoleRoutes } from '../console/console.ts'
 import { createExaminer } from '../doctor/on-demand.ts'
 import { AuditedAnswers } from '../http/audited-answers.ts'
@@ -131,13 +130,9 @@ function createAuditedAnswers({ config, metrics, login, audit, now }: PlatformPa
   })
 }
 
-function createBanners({ config, log, redis, now }: PlatformParts): Banners {
-  return new Banners({
-    settings: config.banners,
-    store: redis === undefined ? createFileBannerStore(config.backends.dataDir) : createRedisBannerStore(redis),
-    log,
-    now,
-  })
+function createBanners({ config, log, keep, redis, now }: PlatformParts): Banners {
+  const store = keep(openBannerRecords({ dataDir: config.backends.dataDir, redis, now, log }))
+  return new Banners({ settings: config.banners, store, log, now })
 }
 
 export type Operations = ReturnType<typeof createPlatform>

@@ -2,9 +2,11 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isWrongType, type Redis } from '../redis/redis.ts'
+import type { Redis } from '../redis/redis.ts'
+import { RedisRecords } from '../redis/redis-records.ts'
 import { elapsedMs } from '../settings/time-span.ts'
 import { closeToOthers, writePrivateFile } from '../storage/private-files.ts'
+import type { Records } from '../storage/records.ts'
 
 export interface LoginKey {
   /** 4 bytes that distinguish keys. */
@@ -64,16 +66,17 @@ function readSecret(file: string): Buffer | undefined {
   }
 }
 
-const redisKey = 'fairlead:login:key'
+const sharedKey = 'key'
 /** A key that another replica has put in place of a lost one is taken over after this time. */
 const rereadMs = 60_000
 
-/** In Redis, for all replicas; needs GET and SET on `fairlead:login:key`. */
+/** In Redis, for all replicas, under `fairlead:login:key`. */
 export function createRedisKeys(redis: Redis, now: () => number): LoginSecrets {
+  const records = new RedisRecords(redis, { prefix: 'fairlead:login:', now })
   let known: LoginKey[] = []
   let readAtMs = Number.NEGATIVE_INFINITY
   const reread = async () => {
-    const key = toLoginKey(await readOrShare(redis, known[0]?.secret))
+    const key = toLoginKey(await readOrShare(records, known[0]?.secret))
     // The former one still opens what it has sealed.
     known = [key, ...known.filter(({ id }) => !id.equals(key.id))].slice(0, 2)
     readAtMs = now()
@@ -91,24 +94,19 @@ export function createRedisKeys(redis: Redis, now: () => number): LoginSecrets {
 }
 
 /** What Redis holds; else the known secret or a new one is put there, unless another replica is faster. */
-async function readOrShare(redis: Redis, known: Buffer | undefined): Promise<Buffer> {
-  const held = await readShared(redis)
+async function readOrShare(records: Records, known: Buffer | undefined): Promise<Buffer> {
+  const held = await readShared(records)
   if (held !== undefined) return held
-  const offered = known ?? randomBytes(secretBytes)
-  await redis.send('set', redisKey, offered.toString('base64url'), 'NX')
-  return (await readShared(redis)) ?? offered
+  const content = (known ?? randomBytes(secretBytes)).toString('base64url')
+  if (!(await records.put(sharedKey, { content }, null)) && (await readShared(records)) === undefined) {
+    // Something else stands there: it gives way.
+    await records.put(sharedKey, { content })
+  }
+  return (await readShared(records)) ?? Buffer.from(content, 'base64url')
 }
 
-async function readShared(redis: Redis): Promise<Buffer | undefined> {
-  const text = await redis.send('get', redisKey).catch((error: unknown) => {
-    if (!isWrongType(error)) throw error
-    return ''
-  })
-  if (text === null || text === undefined) return undefined
-  const secret = parseSecret(String(text))
-  // Something else stands there: it gives way.
-  if (secret === undefined) await redis.send('unlink', redisKey)
-  return secret
+async function readShared(records: Records): Promise<Buffer | undefined> {
+  return parseSecret((await records.get(sharedKey))?.content ?? '')
 }
 
 function parseSecret(text: string): Buffer | undefined {

@@ -1,5 +1,6 @@
 /** Sessions: found by cookie, started and ended, with a short cache. */
 import { hash, randomBytes } from 'node:crypto'
+import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
@@ -8,16 +9,18 @@ import { createCache, type ExpiringCache } from '../caches/expiring-cache.ts'
 import { GatewayError } from '../errors.ts'
 import { toUserKey } from '../names/user-name.ts'
 import type { Redis } from '../redis/redis.ts'
-import { RedisSessionStore } from './redis-session-store.ts'
+import { RedisRecords } from '../redis/redis-records.ts'
+import { storageFaultOf } from '../storage/database-fault.ts'
+import type { NewRecord, Records } from '../storage/records.ts'
+import { openSqliteRecords } from '../storage/sqlite-records.ts'
 import { formatSession, parseSession, type Session, type SessionContent } from './session.ts'
 import { type CookieRules, formatClearedCookie, formatSessionCookie, parseSessionCookie } from './session-cookie.ts'
-import { askStore, type SessionRange, type SessionStore, type StoredSession } from './session-store.ts'
 import type { SessionSettings } from './settings.ts'
-import { openSqliteSessionStore } from './sqlite-session-store.ts'
 
 interface SessionsOptions {
   settings: SessionSettings
-  store: SessionStore
+  /** By the hash of the identifier, in the list of the user: a stolen copy opens no session. */
+  store: Records
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
   log: FastifyBaseLogger
@@ -43,11 +46,21 @@ export interface UserSession {
   readonly lastUseMs: number
 }
 
+/** How many of a list, from which position on. */
+interface SessionRange {
+  readonly offset: number
+  readonly limit: number
+}
+
 const shownLength = 24
 const shownId = /^[0-9a-f]{24}$/
 
 /** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. */
 const cacheMs = 3000
+/** Sessions that are ended in one step, as requests wait meanwhile. */
+const endedAtOnce = 500
+/** Keys that are read at once to find one of them. */
+const searchedAtOnce = 1000
 const maxCached = 10_000
 /** A user may send any cookies besides, so few and short headers are kept. */
 const maxKnownHeaders = 4096
@@ -60,7 +73,7 @@ interface CacheEntry {
 
 export class Sessions {
   readonly #settings: SessionSettings
-  readonly #store: SessionStore
+  readonly #store: Records
   readonly cookieRules: CookieRules
   readonly #log: FastifyBaseLogger
   readonly #onStarted: () => void
@@ -92,8 +105,7 @@ export class Sessions {
     const session = key === undefined ? undefined : this.#cache.get(key)?.session
     if (session === undefined) return this.#search(cookieHeader)
     const nowMs = this.#now()
-    const counts = session.expiresAtMs > nowMs && !this.#isTooOld(session.content, nowMs)
-    return counts && !this.#needsTouch(session, nowMs) ? session : this.#search(cookieHeader)
+    return this.#isLiveAt(session, nowMs) && !this.#needsTouch(session, nowMs) ? session : this.#search(cookieHeader)
   }
 
   /** A browser may send cookies of other paths and domains; another site of the domain may have placed one that belongs to its own user. */
@@ -113,7 +125,7 @@ export class Sessions {
   async isLive({ key }: Session): Promise<boolean> {
     const session = await this.#read(key)
     const nowMs = this.#now()
-    return session !== undefined && session.expiresAtMs > nowMs && !this.#isTooOld(session.content, nowMs)
+    return session !== undefined && this.#isLiveAt(session, nowMs)
   }
 
   /** How often sessions were ended by this process. */
@@ -125,7 +137,7 @@ export class Sessions {
   async start(content: SessionContent): Promise<StartedSession> {
     const id = randomBytes(32).toString('base64url')
     const session = this.#toSession(toKey(id), content)
-    await askStore(() => this.#store.insert(session.key, toStored(session)))
+    await askStore(() => this.#store.put(session.key, toRecord(session)))
     this.#setCached(session.key, session)
     this.#onStarted()
     await this.#endSurplus(session)
@@ -137,10 +149,9 @@ export class Sessions {
     const { maxPerUser } = this.#settings
     if (maxPerUser === undefined) return
     try {
-      const ended = await this.#store.removeOf(ownerOf(content), { newest: maxPerUser, key })
-      if (ended.length === 0) return
-      for (const one of ended) this.#setCached(one, undefined)
-      this.#log.info({ user: content.user.username, ended: ended.length }, 'a user had too many sessions: the oldest were ended')
+      const ended = await this.#endOldest(ownerOf(content), maxPerUser, key)
+      if (ended === 0) return
+      this.#log.info({ user: content.user.username, ended }, 'a user had too many sessions: the oldest were ended')
     } catch (error) {
       this.#log.warn({ err: error }, 'the oldest sessions of a user could not be ended')
     }
@@ -154,7 +165,7 @@ export class Sessions {
 
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async end(session: Session): Promise<void> {
-    await askStore(() => this.#store.remove(session.key, ownerOf(session.content)))
+    await askStore(() => this.#store.remove([session.key], ownerOf(session.content)))
     this.#setCached(session.key, undefined)
   }
 
@@ -164,42 +175,61 @@ export class Sessions {
    * @throws {GatewayError} SESSIONS_UNAVAILABLE
    */
   async listOf(username: string, { offset, limit }: SessionRange): Promise<{ sessions: UserSession[]; next?: number }> {
-    const stored = await askStore(() => this.#store.listOf(toUserKey(username), { offset, limit: limit + 1 }))
-    const sessions = this.#toList([...stored].slice(0, limit))
-    return stored.size > limit ? { sessions, next: offset + limit } : { sessions }
+    const keys = await askStore(() => this.#store.keysOf(toUserKey(username), offset, limit + 1))
+    const listed = await Promise.all(keys.slice(0, limit).map((key) => this.#toListed(key)))
+    const sessions = listed.filter((session) => session !== undefined)
+    return keys.length > limit ? { sessions, next: offset + limit } : { sessions }
   }
 
-  #toList(stored: readonly (readonly [string, StoredSession])[]): UserSession[] {
-    return stored.flatMap(([key, { content: text, expiresAtMs }]) => {
-      const content = parseSession(key, text)
-      const nowMs = this.#now()
-      if (content === undefined || expiresAtMs <= nowMs || this.#isTooOld(content, nowMs)) return []
-      const lastUseMs = Math.max(content.loggedInAtMs ?? 0, expiresAtMs - this.#settings.idleMs)
-      return [{ id: key.slice(0, shownLength), key, content, lastUseMs: Math.min(lastUseMs, nowMs) }]
-    })
+  async #toListed(key: string): Promise<UserSession | undefined> {
+    const session = await this.#fetch(key)
+    const nowMs = this.#now()
+    if (session === undefined || !this.#isLiveAt(session, nowMs)) return undefined
+    const { content, expiresAtMs } = session
+    const lastUseMs = Math.max(content.loggedInAtMs ?? 0, expiresAtMs - this.#settings.idleMs)
+    return { id: key.slice(0, shownLength), key, content, lastUseMs: Math.min(lastUseMs, nowMs) }
   }
 
   /** Ends one session of a user, by the `id` of `listOf`; false when there is none. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async endOne(username: string, id: string): Promise<boolean> {
     if (!shownId.test(id)) return false
     const owner = toUserKey(username)
-    const key = await askStore(() => this.#store.findKey(owner, id))
-    if (key === undefined) return false
-    await askStore(() => this.#store.remove(key, owner))
-    this.#setCached(key, undefined)
-    return true
+    for (let offset = 0; ; offset += searchedAtOnce) {
+      const keys = await askStore(() => this.#store.keysOf(owner, offset, searchedAtOnce))
+      const key = keys.find((one) => one.startsWith(id))
+      if (key !== undefined) return (await this.#endAll([key], owner)) > 0
+      if (keys.length < searchedAtOnce) return false
+    }
   }
 
   /** Ends all sessions of a user but one, and says how many there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async endOthers(username: string, exceptKey: string | undefined): Promise<number> {
     for (let count = 0; ; ) {
-      const ended = await askStore(() => this.#store.removeOf(toUserKey(username), { newest: 0, key: exceptKey }))
-      if (ended.length === 0) return count
-      for (const key of ended) this.#setCached(key, undefined)
-      count += ended.length
+      const ended = await this.#endOldest(toUserKey(username), 0, exceptKey)
+      if (ended === 0) return count
+      count += ended
       // Requests get their turn in between.
       await setImmediate()
     }
+  }
+
+  /** Ends at most 500 sessions of a user: all but those that end last, among which `key` counts. @returns how many */
+  async #endOldest(owner: string, newest: number, key: string | undefined): Promise<number> {
+    const others = key === undefined ? newest : Math.max(0, newest - 1)
+    const found = await askStore(() => this.#store.keysOf(owner, others, endedAtOnce + 1))
+    const rest = found.filter((one) => one !== key)
+    // Where `key` is not among them it stands before them, in the place of another one that stays.
+    const surplus = key !== undefined && others > 0 && rest.length === found.length ? rest.slice(1) : rest
+    const ended = surplus.slice(0, endedAtOnce)
+    if (ended.length > 0) await this.#endAll(ended, owner)
+    return ended.length
+  }
+
+  /** @returns how many there were */
+  async #endAll(keys: readonly string[], owner: string): Promise<number> {
+    const count = await askStore(() => this.#store.remove(keys, owner))
+    for (const key of keys) this.#setCached(key, undefined)
+    return count
   }
 
   /** Logs all users out and returns the number of their sessions. @throws {GatewayError} SESSIONS_UNAVAILABLE */
@@ -212,7 +242,7 @@ export class Sessions {
   /** How many are live; undefined where the store cannot tell cheaply, or at present. */
   count(): number | undefined {
     try {
-      return this.#store.count?.()
+      return this.#store.count()
     } catch (error) {
       this.#log.warn({ err: error }, 'the sessions could not be counted')
       return undefined
@@ -228,28 +258,35 @@ export class Sessions {
     return formatClearedCookie(secure, this.cookieRules)
   }
 
-  close(): void | Promise<void> {
-    return this.#store.close()
+  close(): void {
+    this.#store.close()
   }
 
   async #load(key: string): Promise<Session | undefined> {
     const session = await this.#read(key)
     const nowMs = this.#now()
-    if (session === undefined || session.expiresAtMs <= nowMs || this.#isTooOld(session.content, nowMs)) return undefined
+    if (session === undefined || !this.#isLiveAt(session, nowMs)) return undefined
     return this.#touch(session, nowMs)
   }
 
   async #read(key: string): Promise<Session | undefined> {
     const before = this.#cache.get(key)
     if (before !== undefined) return before.session
-    const stored = await askStore(() => this.#store.load(key))
+    const session = await this.#fetch(key)
     const meanwhile = this.#cache.get(key)
     if (meanwhile !== undefined && meanwhile.session === undefined) return undefined
-    const content = stored && parseSession(key, stored.content)
-    if (stored === undefined || content === undefined) return undefined
-    const session: Session = { key, content, expiresAtMs: stored.expiresAtMs }
-    this.#setCached(key, session)
+    if (session !== undefined) this.#setCached(key, session)
     return session
+  }
+
+  async #fetch(key: string): Promise<Session | undefined> {
+    const record = await askStore(() => this.#store.get(key))
+    const content = record && parseSession(key, record.content)
+    return content && { key, content, expiresAtMs: record.endsAtMs ?? Number.MAX_SAFE_INTEGER }
+  }
+
+  #isLiveAt({ content, expiresAtMs }: Session, nowMs: number): boolean {
+    return expiresAtMs > nowMs && !this.#isTooOld(content, nowMs)
   }
 
   /** The end is moved in memory at once, and in the store only when that is worth a write. */
@@ -258,7 +295,7 @@ export class Sessions {
     if (!this.#needsTouch(session, nowMs)) return session
     const touched = { ...session, expiresAtMs }
     try {
-      if (!(await this.#store.touch(session.key, { expiresAtMs, owner: ownerOf(session.content) }))) {
+      if (!(await this.#store.extend(session.key, { endsAtMs: expiresAtMs, owner: ownerOf(session.content) }))) {
         this.#setCached(session.key, undefined)
         return undefined
       }
@@ -303,22 +340,56 @@ export class Sessions {
   }
 }
 
+/** What operators delete, and what ends all sessions; Spring Session, as in a Gate, keeps its own there. */
+const commonPrefix = 'spring:session'
+const prefix = `${commonPrefix}:fairlead:`
+
 /** Sessions in the Redis that replicas share, or else in the data directory, file `sessions.db`. */
 export function openSessions(options: Omit<SessionsOptions, 'store'> & { dataDir: string; redis?: Redis }): Sessions {
   const { settings, dataDir, redis, log, now = Date.now } = options
   const store =
     redis === undefined
-      ? openSqliteSessionStore(join(dataDir, 'sessions.db'), { log, now })
-      : new RedisSessionStore(redis, { idleMs: settings.idleMs, now })
+      ? openFile(join(dataDir, 'sessions.db'), log, now)
+      : createRedisSessions(redis, { idleMs: settings.idleMs, now })
   return new Sessions({ ...options, store })
+}
+
+export function createRedisSessions(redis: Redis, { idleMs, now }: { idleMs: number; now: () => number }): Records {
+  const toKey = (owner: string) => hash('sha256', owner, 'hex')
+  return new RedisRecords(redis, { prefix, commonPrefix, now, lists: { prefix: `${prefix}of:`, toKey, lifeMs: idleMs } })
+}
+
+/** A damaged database costs users a login, not the start of the gateway. */
+function openFile(file: string, log: FastifyBaseLogger, now: () => number): Records {
+  // Another layout of the content gets another table: what a different version has written is neither read nor in the way.
+  const open = () => openSqliteRecords(file, 'sessions_2', { log, now })
+  try {
+    return open()
+  } catch (error) {
+    if (storageFaultOf((error as Error).cause ?? {}) !== 'damaged') throw error
+    const aside = `${file}.unreadable`
+    renameSync(file, aside)
+    for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true })
+    log.warn({ err: error, file, aside }, 'the session file was unreadable and has been put aside; users have to log in again')
+    return open()
+  }
+}
+
+/** What the store answers. @throws {GatewayError} SESSIONS_UNAVAILABLE when it cannot be asked */
+export async function askStore<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question()
+  } catch (cause) {
+    throw new GatewayError('SESSIONS_UNAVAILABLE', 'The session store does not answer. Try again in a moment.', { cause })
+  }
 }
 
 function toKey(id: string): string {
   return hash('sha256', id, 'hex')
 }
 
-function toStored({ key, content, expiresAtMs }: Session): StoredSession {
-  return { content: formatSession(key, content), expiresAtMs, owner: ownerOf(content) }
+function toRecord({ key, content, expiresAtMs }: Session): NewRecord {
+  return { content: formatSession(key, content), endsAtMs: expiresAtMs, owner: ownerOf(content) }
 }
 
 function ownerOf({ user }: SessionContent): string {

@@ -16,14 +16,14 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-/** The same for a file of one part, which is closed again when the part cannot use it. @throws what `use` throws */
+/** The same for a file of one part, which is closed again when the part cannot use it. @throws as `openDatabase`, and what `use` throws */
 export function openDatabaseFor<Part>(file: string, use: (db: DatabaseSync) => Part): Part {
   const db = openDatabase(file)
   try {
     return use(db)
   } catch (error) {
     db.close()
-    throw error
+    throw explainDatabaseFault(error, file)
   }
 }
 

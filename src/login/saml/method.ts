@@ -45,7 +45,7 @@ export const samlMethod: LoginMethodType<SamlSettings> = {
     }),
   returnTemplates: ({ registrations }) => registrations.map(({ consumerUrl }) => consumerUrl),
   async redisUses(redis, name, now) {
-    const { createRedisUsedAssertions } = await import('./used-assertions.ts')
-    return [['remember a SAML assertion', () => createRedisUsedAssertions(redis, now).use(name, now() + 1000)]]
+    const { createRedisAssertions, useAssertion } = await import('./used-assertions.ts')
+    return [['remember a SAML assertion', () => useAssertion(createRedisAssertions(redis, now), name, now() + 1000)]]
   },
 }

@@ -7,7 +7,7 @@ import { type KeyPair, readKeyStore, readPemKeyPair } from './key-store.ts'
 import { RelyingParty } from './relying-party.ts'
 import { SamlLogin } from './saml-login.ts'
 import { isAddress, type SamlRegistration, type SamlSettings } from './settings.ts'
-import { createRedisUsedAssertions, openUsedAssertions } from './used-assertions.ts'
+import { openUsedAssertions } from './used-assertions.ts'
 
 /** The keys of one registration with an identity provider. */
 interface RegistrationKeys {
@@ -20,7 +20,7 @@ type Tell = (key: string, message: string) => void
 
 /** @throws {Error} naming every key store, key pair and metadata that cannot be used */
 export async function openSamlLogin(settings: SamlSettings, context: MethodContext): Promise<SamlLogin> {
-  const { page: site, log, keep, now, dataDir, redis } = context
+  const { page: site, log, keep, now, dataDir } = context
   const { hash, processingPath, metadataRefreshMs: refreshMs } = settings
   const problems: string[] = []
   const { contextPath } = site
@@ -32,7 +32,7 @@ export async function openSamlLogin(settings: SamlSettings, context: MethodConte
   const found = await readMaterial(settings, load, (key, message) => problems.push(`${key}: ${message}`))
   if (problems.length > 0) throw new Error(['the login by SAML cannot be used:', ...problems].join('\n  '))
   const registrations = found.flatMap(({ opened }) => opened ?? [])
-  const usedAssertions = keep(redis === undefined ? openUsedAssertions(dataDir, now) : createRedisUsedAssertions(redis, now))
+  const usedAssertions = keep(openUsedAssertions(context))
   return new SamlLogin({ settings, registrations, usedAssertions, site, log, now })
 }
 

@@ -8,7 +8,8 @@ import { queryOf } from '../../http/query.ts'
 import { readForm } from '../../http/read-form.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
-import { askStore } from '../../sessions/session-store.ts'
+import { askStore } from '../../sessions/sessions.ts'
+import type { Records } from '../../storage/records.ts'
 import { createChoicePage } from '../choice-page.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome, NameCase } from '../login-method.ts'
 import type { OpenPath } from '../open-paths.ts'
@@ -23,12 +24,12 @@ import type { RelyingParty } from './relying-party.ts'
 import { type AcceptedAssertion, claimedIssuer, decodeResponse, maxResponseLength, type ReceivedResponse } from './response.ts'
 import type { SamlSettings } from './settings.ts'
 import { formatSpMetadata, metadataType } from './sp-metadata.ts'
-import { toAssertionKey, type UsedAssertions } from './used-assertions.ts'
+import { toAssertionKey, useAssertion } from './used-assertions.ts'
 
 interface SamlLoginOptions {
   settings: SamlSettings
   registrations: readonly RelyingParty[]
-  usedAssertions: UsedAssertions
+  usedAssertions: Records
   site: Site
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
@@ -276,7 +277,7 @@ export class SamlLogin implements LoginMethod {
       )
     }
     const key = toAssertionKey(registration.identityProvider.entityId, id)
-    refuseUnless(await askStore(() => usedAssertions.use(key, usableUntilMs)), 'the assertion has been used before')
+    refuseUnless(await askStore(() => useAssertion(usedAssertions, key, usableUntilMs)), 'the assertion has been used before')
   }
 
   /** A page of the web UI that the operator has listed, checked once more by the operation that redirects to it. */

@@ -1,59 +1,42 @@
-/** Stores used assertions, so that none logs a user in twice. */
+/** Remembers used assertions, so that none logs a user in twice: a record for each, until it would count no more. */
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Redis } from '../../redis/redis.ts'
-import { openDatabaseFor } from '../../storage/database.ts'
-import { migrate } from '../../storage/migrations.ts'
-
-export interface UsedAssertions {
-  /**
-   * Marks an assertion as used, in one step; false when it has been before.
-   *
-   * @param untilMs Milliseconds since the epoch; from then on it may be forgotten.
-   * @throws when that cannot be ensured; the login must fail then
-   */
-  use(key: string, untilMs: number): Promise<boolean>
-  close(): void | Promise<void>
-}
+import { RedisRecords } from '../../redis/redis-records.ts'
+import type { Records } from '../../storage/records.ts'
+import { openSqliteRecords } from '../../storage/sqlite-records.ts'
+import type { MethodContext } from '../method-type.ts'
 
 /** The name under which an assertion is remembered: identifiers are unique for an issuer, and may be long. */
 export function toAssertionKey(issuer: string, id: string): string {
   return hash('sha256', `${issuer.length}:${issuer}${id}`)
 }
 
+/** Released steps are never edited. */
 export const assertionMigrations = [
   `CREATE TABLE used_assertions (key TEXT PRIMARY KEY, until_ms INTEGER NOT NULL) STRICT;
    CREATE INDEX used_assertions_by_end ON used_assertions (until_ms);`,
+  `INSERT INTO assertions SELECT key, '1', until_ms, NULL FROM used_assertions;
+   DROP TABLE used_assertions`,
 ]
 
-/** In the data directory, file `saml.db`. */
-export function openUsedAssertions(dataDir: string, now: () => number): UsedAssertions {
-  return openDatabaseFor(join(dataDir, 'saml.db'), (db) => {
-    migrate(db, 'used-assertions', assertionMigrations)
-    const insert = db.prepare('INSERT INTO used_assertions (key, until_ms) VALUES (?, ?) ON CONFLICT (key) DO NOTHING')
-    const forget = db.prepare('DELETE FROM used_assertions WHERE until_ms <= ?')
-    return {
-      use: async (key, untilMs) => {
-        forget.run(now())
-        return Number(insert.run(key, untilMs).changes) === 1
-      },
-      close: () => {
-        if (db.isOpen) db.close()
-      },
-    }
-  })
+/** In the Redis of all replicas, or else in the data directory, file `saml.db`. */
+export function openUsedAssertions({
+  dataDir,
+  redis,
+  now,
+  log,
+}: Pick<MethodContext, 'dataDir' | 'redis' | 'now' | 'log'>): Records {
+  if (redis !== undefined) return createRedisAssertions(redis, now)
+  const moves = { owner: 'used-assertions', migrations: assertionMigrations }
+  return openSqliteRecords(join(dataDir, 'saml.db'), 'assertions', { now, log, moves })
 }
 
-const redisPrefix = 'fairlead:saml:'
+export function createRedisAssertions(redis: Redis, now: () => number): Records {
+  return new RedisRecords(redis, { prefix: 'fairlead:saml:', now })
+}
 
-/** In Redis, for all replicas; needs SET with NX and PX on `fairlead:saml:*`. The connection stays the caller's. */
-export function createRedisUsedAssertions(redis: Redis, now: () => number): UsedAssertions {
-  return {
-    use: async (key, untilMs) => {
-      // A time from now, because the clock of Redis may differ.
-      const restMs = Math.max(1, Math.ceil(untilMs - now()))
-      return (await redis.send('set', redisPrefix + key, '1', 'PX', restMs, 'NX')) === 'OK'
-    },
-    close: () => {},
-  }
+/** Marks an assertion as used, in one step; false when it has been before. @throws when that cannot be ensured; the login must fail then */
+export function useAssertion(records: Records, key: string, endsAtMs: number): Promise<boolean> {
+  return records.put(key, { content: '1', endsAtMs }, null)
 }

@@ -76,7 +76,8 @@ export class TokenLogin implements LoginMethod {
     const { token } = recognised
     const outcome = await this.#admit(token)
     if (outcome.kind !== 'user') return outcome
-    request.state.token = { id: token.id, ...token.limits }
+    const { readOnly, applications, operations } = token.limits
+    request.state.token = { id: token.id, readOnly, applications, operations }
     return { ...outcome, stillCounts: () => this.#stillCounts(text) }
   }
 

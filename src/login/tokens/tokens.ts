@@ -1,13 +1,17 @@
 /** API tokens: created and shown once, recognised in requests, rotated, revoked. */
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import type { Redis } from '../../redis/redis.ts'
-import { RedisTokenStore } from './redis-token-store.ts'
 import type { TokenSettings } from './settings.ts'
-import { openSqliteTokenStore } from './sqlite-token-store.ts'
-import type { Principal, PrincipalType, StoredToken, TokenLimits, TokenStore } from './token-store.ts'
+import {
+  openTokenStore,
+  type Principal,
+  type PrincipalType,
+  type StoredToken,
+  type TokenLimits,
+  type TokenStore,
+} from './token-store.ts'
 import { createTokenText, hashToken, isTokenText } from './token-text.ts'
 
 interface TokensOptions {
@@ -174,8 +178,8 @@ export class Tokens {
     return ask(() => this.#store.listAll(type))
   }
 
-  close(): void | Promise<void> {
-    return this.#store.close()
+  close(): void {
+    this.#store.close()
   }
 
   #whyRefused({ expiresAtMs, secret }: StoredToken, hash: string): string | undefined {
@@ -225,14 +229,9 @@ export class Tokens {
   }
 }
 
-/** Tokens in the Redis that replicas share, or else in the data directory, file `tokens.db`. */
 export function openTokens(options: Omit<TokensOptions, 'store'> & { dataDir: string; redis?: Redis }): Tokens {
-  const { settings, dataDir, redis, now = Date.now } = options
-  const store =
-    redis === undefined
-      ? openSqliteTokenStore(join(dataDir, 'tokens.db'))
-      : new RedisTokenStore(redis, { keyPrefix: settings.redisKeyPrefix, now })
-  return new Tokens({ ...options, store })
+  const { settings, now = Date.now } = options
+  return new Tokens({ ...options, store: openTokenStore({ ...options, redisKeyPrefix: settings.redisKeyPrefix, now }) })
 }
 
 function checkName(given: string): string {

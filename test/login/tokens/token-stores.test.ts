@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import test, { type TestContext } from 'node:test'
-import { RedisTokenStore } from '../../../src/login/tokens/redis-token-store.ts'
-import { openSqliteTokenStore } from '../../../src/login/tokens/sqlite-token-store.ts'
-import type { StoredToken, TokenStore } from '../../../src/login/tokens/token-store.ts'
-import { openRedis } from '../../../src/redis/open-redis.ts'
+import { openTokenStore, type StoredToken, type TokenStore, tokenMigrations } from '../../../src/login/tokens/token-store.ts'
+import { toUserKey } from '../../../src/names/user-name.ts'
+import type { Redis } from '../../../src/redis/redis.ts'
+import { migrate } from '../../../src/storage/migrations.ts'
+import { connect } from '../../sessions/stores.ts'
 import { silentLog, temporaryDirectory } from '../../sessions/support.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'
 
@@ -20,10 +22,8 @@ const stores: readonly [name: string, open: Open][] = [
   [
     'SQLite',
     async (t) => {
-      const file = join(temporaryDirectory(t), 'tokens.db')
-      const pair = [openSqliteTokenStore(file), openSqliteTokenStore(file)] as const
-      t.after(() => void pair.map((store) => store.close()))
-      return pair
+      const dataDir = temporaryDirectory(t)
+      return [openStore(t, dataDir), openStore(t, dataDir)]
     },
   ],
   [
@@ -43,8 +43,8 @@ for (const [name, open] of stores) {
 
     assert.equal(await one.insert(token), true)
 
-    assert.deepEqual(await other.findByHash(token.secret.hash), token)
-    assert.deepEqual(await other.find(token.id), token)
+    assert.deepEqual(plain(await other.findByHash(token.secret.hash)), plain(token))
+    assert.deepEqual(plain(await other.find(token.id)), plain(token))
     assert.deepEqual(await other.listOf(token.principal), [token])
     assert.deepEqual(await other.listAll('USER'), [token])
     assert.deepEqual(await other.listAll('SERVICE_ACCOUNT'), [])
@@ -227,27 +227,89 @@ function createToken(given: Partial<StoredToken> = {}): StoredToken {
     era: nowMs,
     createdBy: 'alice',
     createdAtMs: nowMs,
-    expiresAtMs: undefined,
-    lastUsedAtMs: undefined,
-    limits: { readOnly: false, applications: undefined, operations: undefined },
-    secret: { hash: `hash of ${id}`, sinceMs: nowMs, former: undefined },
+    limits: { readOnly: false },
+    secret: { hash: `hash of ${id}`, sinceMs: nowMs },
     ...given,
   }
 }
 
-async function openRedisStore(t: TestContext, { port }: RedisServer): Promise<TokenStore> {
-  const redis = await openRedis(
-    {
-      place: { kind: 'server', host: '127.0.0.1', port },
-      username: undefined,
-      password: undefined,
-      database: 0,
-      tls: undefined,
-      timeoutMs: 2000,
-      relaxedHealth: true,
-    },
-    silentLog,
+function openStore(t: TestContext, dataDir: string, redis?: Redis): TokenStore {
+  const store = openTokenStore({ dataDir, redis, redisKeyPrefix: 'api-token', now: () => nowMs, log: silentLog })
+  t.after(() => store.close())
+  return store
+}
+
+async function openRedisStore(t: TestContext, server: RedisServer): Promise<TokenStore> {
+  return openStore(t, '/nowhere', await connect(t, server))
+}
+
+test('SQLite: tokens of earlier versions are found by everything that led to them', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  const db = new DatabaseSync(join(dataDir, 'tokens.db'))
+  db.function('user_key', (name) => toUserKey(String(name)))
+  migrate(db, 'tokens', tokenMigrations.slice(0, 3))
+  const former = { hash: 'former', untilMs: nowMs + 5 }
+  const all: readonly StoredToken[] = [
+    createToken({ principal: { type: 'USER', id: 'Alice' }, secret: { hash: 'present', sinceMs: nowMs, former } }),
+    createToken({
+      expiresAtMs: nowMs + dayMs,
+      lastUsedAtMs: nowMs,
+      limits: { readOnly: true, applications: ['web'], operations: [] },
+    }),
+    createToken({ name: 'x', method: undefined, era: undefined, principal: { type: 'SERVICE_ACCOUNT', id: 'ci' } }),
+  ].map((token, index) => ({ ...token, name: `${index}:é` }))
+  const insert = db.prepare(`INSERT INTO tokens VALUES (${Array(16).fill('?').join(', ')})`)
+  const write = (
+    { id, name, principal, method, createdBy, limits, secret, ...token }: StoredToken,
+    limitsText = JSON.stringify(limits),
+  ) =>
+    insert.run(
+      ...[id, name, principal.type, principal.id, method ?? null, createdBy, token.createdAtMs, token.expiresAtMs ?? null],
+      ...[token.lastUsedAtMs ?? null, limitsText, secret.hash, secret.sinceMs, secret.former?.hash ?? null],
+      ...[secret.former?.untilMs ?? null, toUserKey(principal.id), token.era ?? null],
+    )
+  for (const token of all) write(token)
+  const unreadable = createToken({ name: 'no limits' })
+  write(unreadable, '{"readOnly":')
+  db.close()
+
+  const store = openStore(t, dataDir)
+
+  for (const token of all) {
+    assert.deepEqual(plain(await store.find(token.id)), plain(token))
+    assert.equal((await store.findByHash(token.secret.hash))?.id, token.id)
+    assert.equal(await store.insert({ ...createToken(), name: token.name, principal: token.principal }), false)
+  }
+  assert.equal((await store.findByHash('former'))?.id, all[0]?.id)
+  assert.deepEqual(
+    (await store.listOf({ type: 'USER', id: 'alice' })).map(({ id }) => id),
+    [all[0]?.id, all[1]?.id],
   )
-  t.after(() => redis.close())
-  return new RedisTokenStore(redis, { keyPrefix: 'api-token', now: () => nowMs })
+  assert.equal(await store.find(unreadable.id), undefined, 'what cannot be read is not unlimited')
+})
+
+test('Redis: tokens of earlier versions are used, rotated and revoked', async (t) => {
+  const redis = await startRedis(t)
+  if (redis === undefined) return
+  const store = await openRedisStore(t, redis)
+  const token = createToken()
+  const { id, secret } = token
+  const content = JSON.stringify({ ...token, version: 1, later: 'kept' })
+  await redis.ask('hset', `api-token:id:${id}`, 'hash', secret.hash, 'content', content, 'usedAtMs', nowMs - 5)
+  await redis.ask('set', `api-token:hash:${secret.hash}`, id)
+  await redis.ask('set', 'api-token:name:USER:alice:ci', id)
+  await redis.ask('sadd', 'api-token:principal:USER:alice', id)
+
+  assert.deepEqual(plain(await store.findByHash(secret.hash)), plain({ ...token, lastUsedAtMs: nowMs - 5 }))
+  await store.recordUse(id, nowMs)
+  assert.equal((await store.find(id))?.lastUsedAtMs, nowMs)
+  assert.equal(await store.replaceSecret(id, secret.hash, { hash: 'second', sinceMs: nowMs }, undefined), true)
+  assert.equal(JSON.parse(String(await redis.ask('hget', `api-token:id:${id}`, 'content')))['later'], 'kept')
+  assert.equal(await store.remove(id), true)
+  assert.equal(await redis.ask('dbsize'), 0)
+})
+
+/** Without what is undefined. */
+function plain(token: StoredToken | undefined): unknown {
+  return token && JSON.parse(JSON.stringify(token))
 }

@@ -1,10 +1,12 @@
 /** Banners: permissions, storage, display times, and sharing between replicas. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createFileBannerStore } from '../../../src/banners/banner-store.ts'
-import { Banners } from '../../../src/banners/banners.ts'
+import { Banners, openBannerRecords } from '../../../src/banners/banners.ts'
 import { openUsers } from '../../../src/login/form/users.ts'
 import { basic } from '../../login/support.ts'
+import { silentLog } from '../../sessions/support.ts'
 import { type GatewayOptions, type GatewaySettings, runGateway } from '../../support/gateway.ts'
 import { documentedUser, startRedis } from '../../support/redis.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
@@ -147,17 +149,22 @@ test("replicas share banners in Redis with the guide's rights", async (t) => {
 test('an unavailable store keeps the last list, and refuses changes', async (t) => {
   const folder = createFolder('banners')
   t.after(() => removeFolder(folder))
-  const store = createFileBannerStore(folder)
+  const earlier = [{ id: 'z', message: 'earlier', enabled: false, createdAt: 1, updatedAt: 1 }]
+  writeFileSync(join(folder, 'banners.json'), JSON.stringify(earlier))
+  const store = openBannerRecords({ dataDir: folder, redis: undefined, now: () => nowMs, log: silentLog })
+  t.after(() => store.close())
   const warnings: unknown[] = []
   let nowMs = 0
   const banners = new Banners({
     settings: { enabled: true, refreshMs: 10, maxMessageLength: 100 },
-    store: { load: () => (nowMs < 100 ? store.load() : Promise.reject(new Error('no route'))), replace: store.replace },
+    store,
     log: { warn: (line: unknown) => warnings.push(line) } as never,
     now: () => nowMs,
   })
+  assert.deepEqual(await banners.all(), earlier, 'an earlier version wrote a file')
   await banners.save({ id: 'a', message: 'x', enabled: true })
   nowMs = 100
+  store.close()
   assert.deepEqual(
     (await banners.active()).map(({ id }) => id),
     ['a'],

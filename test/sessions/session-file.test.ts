@@ -1,15 +1,13 @@
-/** The session file: what survives the end of a process, and what is swept away. */
+/** The session file: what survives the end of a process, and a file that is none. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { openSqliteSessionStore } from '../../src/sessions/sqlite-session-store.ts'
 import { testProgram } from '../support/program.ts'
-import { waitUntil } from '../support/wait-until.ts'
 import { alice } from './alice.ts'
-import { createClock, openTestSessions, silentLog, temporaryDirectory } from './support.ts'
+import { createClock, openTestSessions, temporaryDirectory } from './support.ts'
 
 test('every session that a process has confirmed survives its kill -9', async (t) => {
   const dataDir = temporaryDirectory(t)
@@ -34,33 +32,6 @@ test('every session that a process has confirmed survives its kill -9', async (t
   for (const [id, username] of confirmed) {
     assert.equal((await sessions.find(`SESSION=${id}`))?.content.user?.username, username)
   }
-})
-
-test('expired sessions leave the file', async (t) => {
-  const clock = createClock()
-  const store = openSqliteSessionStore(join(temporaryDirectory(t), 'sessions.db'), {
-    now: clock.now,
-    log: silentLog,
-    sweepIntervalMs: 10,
-  })
-  t.after(() => store.close())
-  const session = (expiresInMs: number) => ({ content: '{}', expiresAtMs: clock.nowMs + expiresInMs, owner: 'alice' })
-  await store.insert('expired', session(-1))
-  await store.insert('live', session(1))
-
-  await waitUntil(async () => (await store.load('expired')) === undefined, 'the end of the expired session')
-
-  assert.ok(await store.load('live'))
-})
-
-test('sessions of a user are found by exact name', async (t) => {
-  const store = openSqliteSessionStore(join(temporaryDirectory(t), 'sessions.db'), { now: () => 0, log: silentLog })
-  t.after(() => store.close())
-  await store.insert('a', { content: '1', expiresAtMs: 1, owner: 'alice' })
-  await store.insert('b', { content: '2', expiresAtMs: 2, owner: 'alice' })
-  await store.insert('c', { content: '3', expiresAtMs: 3, owner: 'Alice' })
-
-  assert.deepEqual([...(await store.listOf('alice', { offset: 0, limit: 10 })).keys()], ['b', 'a'])
 })
 
 test('an invalid session file is replaced', async (t) => {
