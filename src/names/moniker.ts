@@ -37,6 +37,11 @@ export function parseMoniker(name: string): Moniker {
   }
 }
 
+/** The name without the number at its end. */
+export function withoutSequence(name: string): string {
+  return pushPattern.exec(name)?.[1] ?? name
+}
+
 /** `app`, `app-stack`, `app-stack-detail` or `app--detail`. */
 export function clusterName({ app, stack = '', detail = '' }: NameParts): string {
   if (detail !== '') return `${app}-${stack}-${detail}`

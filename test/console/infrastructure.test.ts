@@ -1,7 +1,7 @@
 /** Load balancers, security groups and images at the console: what their forms read and send. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deploymentsOf, picturesOf, picturesThen, sentenceOf, sharersIn } from '../../console/src/model/deployment.ts'
+import { deploymentsOf } from '../../console/src/model/deployment.ts'
 import type { Execution } from '../../console/src/model/execution.ts'
 import {
   pipelinesThatDeploy,
@@ -11,6 +11,7 @@ import {
   toSecurityGroupDraft,
   toSecurityGroupJob,
 } from '../../console/src/model/infrastructure.ts'
+import { picturesOf, picturesThen, sentenceOf, sharersIn } from '../../console/src/model/traffic.ts'
 
 test('a load balancer that is saved unchanged stays as it is', () => {
   const balancer = {

@@ -1,6 +1,7 @@
 /** Strategies, rollbacks and stages of clusters through the whole gateway, while a client sends requests. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { describeEffect, effectsOf } from '../../src/stage-types/effect.ts'
 import { at } from '../backends/orchestration/support.ts'
 import { needs } from '../support/debian.ts'
 import {
@@ -197,6 +198,29 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
       disabled.map(({ context }) => (context['instanceIdsToDisable'] as string[] | undefined)?.length ?? 'all'),
       [1, 2, 'all'],
     )
+    const inOrder = view.execution.stages.toSorted((one, other) => (one.startTime ?? 0) - (other.startTime ?? 0))
+    const effects = inOrder.flatMap((stage) => effectsOf({ ...stage, tasks: [] }))
+    assert.deepEqual(
+      effects.map((effect) => `${effect.cluster} ${effect.serverGroup?.slice(-1)} ${describeEffect(effect, true)}`),
+      [
+        'shop-roll 1 created',
+        'shop-roll 0 pinned',
+        'shop-roll 1 resized to 1',
+        'shop-roll 0 disabled for 25 % of its instances',
+        'shop-roll 1 resized to 2',
+        'shop-roll 0 disabled for 50 % of its instances',
+        'shop-roll 1 resized to 4',
+        'shop-roll 0 disabled',
+        'shop-roll 0 pinned',
+      ],
+    )
+    assert.partialDeepStrictEqual(effects[0], {
+      kind: 'created',
+      account: 'dev',
+      region: 'east',
+      source: 'shop-roll-v000',
+      desired: 0,
+    })
     assert.equal(sizeOf(await fleet.group('shop-roll-v001')), '2/4/10')
     assert.equal(sizeOf(await fleet.group('shop-roll-v000')), '2/4/10')
     assert.deepEqual(await fleet.cluster('shop-roll'), ['(shop-roll-v000)', 'shop-roll-v001'])

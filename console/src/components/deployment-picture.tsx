@@ -3,17 +3,10 @@ import { to } from '../address.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { type LiveOptions, useLive } from '../api/live.ts'
 import { useServerGroups } from '../api/pipelines.ts'
-import {
-  type Deployment,
-  type PictureGroup,
-  percent,
-  picturesOf,
-  picturesThen,
-  sentenceOf,
-  sharersIn,
-} from '../model/deployment.ts'
+import type { Deployment } from '../model/deployment.ts'
 import { groupPlace, loadBalancersOf, type ServerGroup, versionIn } from '../model/server-groups.ts'
 import { formatClock } from '../model/time.ts'
+import { type PictureGroup, percent, picturesOf, picturesThen, sentenceOf, sharersIn } from '../model/traffic.ts'
 import { GroupCharts } from './group-charts.tsx'
 import { Marks } from './health-marks.tsx'
 import { ErrorBoundary } from './screen.tsx'

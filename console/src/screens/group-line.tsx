@@ -4,8 +4,8 @@ import { PendingChip } from '../components/actions.tsx'
 import { HealthMarks } from '../components/health-marks.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { StatusMark, Time } from '../components/text.tsx'
-import { percent, shareOf } from '../model/deployment.ts'
 import { countsOf, type Instance, isEnabled, loadBalancersOf, type ServerGroup, versionOf } from '../model/server-groups.ts'
+import { percent, shareOf } from '../model/traffic.ts'
 
 interface GroupLineProps {
   readonly group: ServerGroup

@@ -2,6 +2,7 @@
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { clusterName, parseMoniker } from '../../../../names/moniker.ts'
 import { manifestProvider } from '../../../../settings/standalone.ts'
+import { clusterIn, type Effect } from '../../../../stage-types/effect.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 
@@ -138,6 +139,14 @@ export function stageTargetFields({ provider, account, region, name }: ServerGro
     serverGroupName: name,
     asgName: name,
   }
+}
+
+export function effectOn(
+  { stage }: Pick<TaskContext, 'stage'>,
+  { account, region, name }: ServerGroupTarget,
+  effect: Pick<Effect, 'kind' | 'desired' | 'percent' | 'atMs'>,
+): Effect {
+  return { ...effect, account, region, cluster: clusterIn(stage.context, name), serverGroup: name }
 }
 
 /** What clients read about the target in the stage's context. */

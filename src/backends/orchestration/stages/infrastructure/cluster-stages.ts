@@ -1,9 +1,17 @@
 /** Stages that work on the server groups of a cluster: disable, shrink, scale down (docs/contracts/infrastructure.md#cluster-stages). */
 import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
+import { type Effect, effectsKey } from '../../../../stage-types/effect.ts'
 import { providerTypes } from '../../../infrastructure/providers/all.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inheritedContext, type NewStage, type StageType, type TaskContext } from '../stage-type.ts'
-import { kubernetes, requirePlaces, type ServerGroupTarget, stageProviderOf, stageTargetFields } from './cloud-context.ts'
+import {
+  effectOn,
+  kubernetes,
+  requirePlaces,
+  type ServerGroupTarget,
+  stageProviderOf,
+  stageTargetFields,
+} from './cloud-context.ts'
 import { monitorStep, submitStep } from './cloud-task.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
 import {
@@ -32,6 +40,7 @@ const drainSeconds = 90
 export const clusterStages: readonly StageType[] = [
   clusterStage('disableCluster', {
     operation: 'disableServerGroup',
+    effect: { kind: 'disabled' },
     doing: 'disabling',
     choose: (settings, { groups, kept }) => {
       const remaining = numberOf(settings['remainingEnabledServerGroups']) ?? 1
@@ -43,6 +52,7 @@ export const clusterStages: readonly StageType[] = [
   {
     ...clusterStage('shrinkCluster', {
       operation: 'destroyServerGroup',
+      effect: { kind: 'destroyed' },
       doing: 'destroying',
       choose: (settings, candidates) =>
         surplus(candidates, {
@@ -70,6 +80,7 @@ export const clusterStages: readonly StageType[] = [
   clusterStage('scaleDownCluster', {
     operation: 'resizeServerGroup',
     fields: { capacity: { min: 0, max: 0, desired: 0 } },
+    effect: { kind: 'resized', desired: 0 },
     doing: 'scaling down',
     choose: (settings, candidates) =>
       surplus(candidates, {
@@ -84,12 +95,13 @@ export const clusterStages: readonly StageType[] = [
 interface ClusterOperation {
   readonly operation: string
   readonly fields?: JsonObject
+  readonly effect: Pick<Effect, 'kind' | 'desired'>
   readonly doing: string
   readonly choose: Choice
   readonly wait: StageType['steps'][number]
 }
 
-function clusterStage(type: string, { operation, fields = {}, doing, choose, wait }: ClusterOperation): StageType {
+function clusterStage(type: string, { operation, fields = {}, effect, doing, choose, wait }: ClusterOperation): StageType {
   return {
     type,
     steps: [
@@ -97,7 +109,10 @@ function clusterStage(type: string, { operation, fields = {}, doing, choose, wai
         const targets = await chooseTargets(context, choose)
         const submitted = {
           operations: targets.map((target) => ({ [operation]: { ...stageTargetFields(target), ...fields } })),
-          context: { chosenServerGroups: targets },
+          context: {
+            chosenServerGroups: targets,
+            [effectsKey]: targets.map((target) => effectOn(context, target, effect)),
+          },
         }
         await checkTrafficGuards(context, { targets, doing })
         return submitted

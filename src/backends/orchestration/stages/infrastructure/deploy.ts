@@ -1,11 +1,23 @@
 /** `deploy`, `createServerGroup` and `cloneServerGroup`: creates server groups and hands traffic over as the strategy says. */
-import { definedOf, fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import {
+  definedOf,
+  fieldOf,
+  isObject,
+  isTrue,
+  type JsonObject,
+  numberOf,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../../json/values.ts'
+import { clusterIn, type Effect, effectsKey, effectsOf } from '../../../../stage-types/effect.ts'
 import { artifactsSeenBy, expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { RetryableError, StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
-import type { CallStep, NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
+import type { CallStep, NewStage, StageType, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import { cancelDeployment, checkCanarySteps, describeStop, rivalOf } from './canary.ts'
 import {
+  createdClusterOf,
   createdClustersOf,
   createdKey,
   firstText,
@@ -62,7 +74,10 @@ function creating(type: string, notification: string): StageType {
   const steps: Step[] = [
     { name: 'determineSourceServerGroup', execute: determineSource, readsOnly: true, pollMs: 5000, timeoutMs: 5 * 60_000 },
     ...recreation,
-    submitStep(operation, notification, async (context) => ({ operations: [await describe(context)] })),
+    submitStep(operation, notification, async (context) => {
+      const operation = await describe(context)
+      return { operations: [operation], context: { [effectsKey]: plannedEffects(context, operation) } }
+    }),
     monitorStep('monitorDeploy', { expectsResult: true, read: readDeployment }),
     refreshServerGroups(created),
     tagStep(created),
@@ -116,7 +131,14 @@ function awaitedSettings(stage: Stage): JsonObject {
 
 /** A new start looks for its source again, and creates another server group. */
 function forgetDeployment(stage: Stage): void {
-  const { source, 'source.given': given = source, [strategyKey]: _chosen, notice: _notice, ...context } = stage.context
+  const {
+    source,
+    'source.given': given = source,
+    [strategyKey]: _chosen,
+    [effectsKey]: _effects,
+    notice: _notice,
+    ...context
+  } = stage.context
   stage.context = { ...context, ...(isObject(given) && { source: given }) }
 }
 
@@ -169,13 +191,32 @@ function created({ stage: { context } }: TaskContext): ServerGroupTarget[] {
   return groupsByRegion(context[createdKey], { provider: stageProviderOf(context), account: requireAccount(context) })
 }
 
+/** For clients: what the operation is going to create, beside what the stage has stopped. */
+function plannedEffects({ stage, execution }: TaskContext, operation: Submission['operations'][number]): readonly Effect[] {
+  const { useSourceCapacity, capacity, trafficPercent } = Object.values(operation)[0] ?? {}
+  const { account, region } = locationOf(stage.context)
+  const source = sourceOf(stage)
+  const created = {
+    kind: 'created',
+    ...{ account, region, source: source?.name },
+    cluster: createdClusterOf(stage.context, textOf(stage.context['application']) ?? execution.application),
+    desired: isTrue(useSourceCapacity) ? source?.capacity.desired : numberOf(fieldOf(capacity, 'desired')),
+    percent: numberOf(trafficPercent),
+  } as const
+  return [...effectsOf(stage).filter(({ kind }) => kind !== 'created'), created]
+}
+
 function readDeployment(results: readonly JsonObject[], context: TaskContext): JsonObject {
-  const { stage } = context
+  const { stage, now } = context
   const groups = serverGroupNamesByRegion(results)
-  const [first] = Object.values(groups).flat()
+  const names = Object.values(groups).flat()
+  const [first] = names
+  const named = (effect: Effect) =>
+    names.map((name) => ({ ...effect, serverGroup: name, cluster: clusterIn(stage.context, name), atMs: now }))
   return {
     'deploy.server.groups': groups,
     'deploy.account.name': stageAccountOf(stage.context),
+    [effectsKey]: effectsOf(stage).flatMap((effect) => (effect.kind === 'created' ? named(effect) : effect)),
     ...definedOf({
       'deploy.image': imageFields(context)['imageId'],
       notice: results.map(({ notice }) => textOf(notice)).find(Boolean),

@@ -1,6 +1,7 @@
 /** The deployment strategy `recreate`: what runs in the cluster ends before the new server group starts, and comes back if that fails. */
 import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { type Effect, effectsKey } from '../../../../stage-types/effect.ts'
 import { hasOneWriter } from '../../../images/image-file.ts'
 import { providerTypes } from '../../../infrastructure/providers/all.ts'
 import { StageError } from '../../machine/failure.ts'
@@ -8,6 +9,7 @@ import { isFalse, type Stage } from '../../model.ts'
 import type { NewStage, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import {
   createdClustersOf,
+  effectOn,
   firstText,
   locationOf,
   type ServerGroupTarget,
@@ -51,10 +53,15 @@ export function recreateSteps(
         return [{ disableServerGroup: target }, { resizeServerGroup: { ...target, capacity: empty } }]
       }),
     })),
-    monitorStep('monitorStop'),
+    monitorStep('monitorStop', { read: (_results, context) => ({ [effectsKey]: stops(context) }) }),
     waitEmptyStep(stoppedTargets),
     refreshServerGroups(stoppedTargets, 'refreshAfterStop'),
   ]
+}
+
+function stops(context: TaskContext): Effect[] {
+  const effect = { kind: 'resized', desired: 0, atMs: context.now } as const
+  return stoppedTargets(context).map((target) => effectOn(context, target, effect))
 }
 
 /** Whether the steps are of use: the strategy is given, or volumes may choose it. */

@@ -1,9 +1,10 @@
 /** Stages that change a server group: enable, disable, destroy, resize, pin, share traffic; or destroy several. */
-import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
+import { isTrue, type JsonObject, numberOf, textsOf } from '../../../../json/values.ts'
+import { type Effect, effectsKey } from '../../../../stage-types/effect.ts'
 import { StageError } from '../../machine/failure.ts'
 import { conditionKey, type Stage } from '../../model.ts'
 import { inheritedContext, type NewStage, type StageType, type Step, type TaskContext } from '../stage-type.ts'
-import { locationOf, type ServerGroupTarget, stageTargetFields, targetContext, targetOf } from './cloud-context.ts'
+import { effectOn, locationOf, type ServerGroupTarget, stageTargetFields, targetContext, targetOf } from './cloud-context.ts'
 import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
 import { resizedCapacity } from './resize.ts'
 import { loadServerGroup, requireServerGroup } from './server-groups.ts'
@@ -25,28 +26,32 @@ export const refreshServerGroups = (targets = itsTarget, name = 'forceCacheRefre
     targets(context).map(({ account, region, name: group }) => ({ serverGroupName: group, asgName: group, region, account })),
   )
 
-const enable = targetStep('enableServerGroup', async () => undefined)
+const enable = targetStep('enableServerGroup', 'enabled', async () => ({}))
 
-const disable = targetStep('disableServerGroup', async (context, target) => {
+const disable = targetStep('disableServerGroup', 'disabled', async (context, target) => {
   if (isWhole(context.stage.context)) await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
+  return { effect: { percent: numberOf(context.stage.context['desiredPercentage']) } }
 })
 
-const destroy = targetStep('destroyServerGroup', (context, target) =>
-  checkTrafficGuards(context, { targets: [target], doing: 'destroying' }),
-)
+const destroy = targetStep('destroyServerGroup', 'destroyed', async (context, target) => {
+  await checkTrafficGuards(context, { targets: [target], doing: 'destroying' })
+  return {}
+})
 
-const resize = targetStep('resizeServerGroup', async (context, target) => {
-  if (mayBeMissing(context.stage) && (await loadServerGroup(context, target)) === undefined) return nothing
-  const capacity = await resizedCapacity(context, await requireServerGroup(context, target), target)
+const resize = targetStep('resizeServerGroup', 'resized', async (context, target) => {
+  if (mayBeMissing(context.stage) && (await loadServerGroup(context, target)) === undefined) return undefined
+  const group = await requireServerGroup(context, target)
+  const capacity = await resizedCapacity(context, group, target)
   if (capacity.desired === 0) await checkTrafficGuards(context, { targets: [target], doing: 'resizing to 0' })
-  return { capacity }
+  const { desired } = capacity
+  return { fields: { capacity }, effect: desired === group.capacity.desired ? { kind: 'pinned' } : { desired } }
 })
 
-const share = targetStep('shareTraffic', async (context, target) => {
+const share = targetStep('shareTraffic', 'shared', async (context, target) => {
   const percent = percentOf(context.stage.context)
   if (percent !== null && percent > 0) await requireServerGroup(context, target)
   if (percent === 0) await checkTrafficGuards(context, { targets: [target], doing: 'taking the traffic of' })
-  return { percent }
+  return { fields: { percent }, effect: { percent: percent ?? undefined } }
 })
 
 /** Null, which contexts do not keep, takes the share away. @throws {StageError} when it is no percentage */
@@ -59,19 +64,27 @@ function percentOf({ percent }: JsonObject): number | null {
   ])
 }
 
-/** There is nothing to do. */
-const nothing = Symbol('nothing')
+/** Fields that an operation has besides its target, and what is to be said of its effect. */
+interface Prepared {
+  readonly fields?: JsonObject
+  readonly effect?: Partial<Effect>
+}
 
-/** Submits an operation on the stage's target. @param prepare Refuses it, or returns fields that it has besides */
-function targetStep(operation: string, prepare: (context: TaskContext, target: ServerGroupTarget) => Promise<unknown>): Step {
+/** @param prepare Refuses the operation; undefined: there is nothing to do. */
+function targetStep(
+  operation: string,
+  kind: Effect['kind'],
+  prepare: (context: TaskContext, target: ServerGroupTarget) => Promise<Prepared | undefined>,
+): Step {
   return submitStep(operation, operation.toLowerCase(), async (context) => {
     const target = targetOf(context)
     const prepared = await prepare(context, target)
-    if (prepared === nothing) return { operations: [], context: targetContext(target) }
-    const changes = objectOf(prepared)
+    if (prepared === undefined) return { operations: [], context: targetContext(target) }
+    const { fields = {}, effect } = prepared
+    const effects = [effectOn(context, target, { kind, ...effect })]
     return {
-      operations: [{ [operation]: { ...operationFields(context, target), ...changes } }],
-      context: { ...targetContext(target), ...trafficContext(operation, target), ...changes },
+      operations: [{ [operation]: { ...operationFields(context, target), ...fields } }],
+      context: { ...targetContext(target), ...trafficContext(operation, target), ...fields, [effectsKey]: effects },
     }
   })
 }
@@ -124,7 +137,8 @@ function bulkDestroyStage(): StageType {
     steps: [
       submitStep('bulkDisableServerGroup', 'bulkdisableservergroup', async (context) => {
         await checkTrafficGuards(context, { targets: targets(context), doing: 'destroying' })
-        return { operations: all('disableServerGroup')(context) }
+        const effects = targets(context).map((target) => effectOn(context, target, { kind: 'destroyed' }))
+        return { operations: all('disableServerGroup')(context), context: { [effectsKey]: effects } }
       }),
       monitorStep('monitorDisable'),
       refreshServerGroups(targets),
@@ -147,6 +161,7 @@ const notes: ReadonlySet<string> = new Set([
   'exception',
   'notice',
   conditionKey,
+  effectsKey,
   'targetReferences',
   'chosenServerGroups',
   'instanceIdsToDisable',
