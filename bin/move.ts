@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { pipelineLimitsOf } from '../src/backends/limits.ts'
 import type { Config } from '../src/config/config.ts'
 import { readDefinitionFile, toLines } from '../src/moves/definition-file.ts'
 import type { MovedObject } from '../src/moves/kinds.ts'
@@ -74,7 +73,7 @@ async function openSource(config: Config, from: string, user: string | undefined
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(user === undefined ? {} : { 'x-spinnaker-user': user }),
   }
-  const source = { url: withoutSlash(from), headers, mostVersions: pipelineLimitsOf(config.backends).versions }
+  const source = { url: withoutSlash(from), headers, mostVersions: config.backends.limits.versions }
   if (await isFront50(source)) return readFront50(source)
   process.stderr.write('A Gate shows neither service accounts nor snapshots, and histories of pipelines only.\n')
   return readGate(source)

@@ -6,24 +6,15 @@ import type { JsonObject } from '../json/values.ts'
 import type { BackendState } from '../telemetry/metrics.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { BakerySettings } from './bakery/settings.ts'
-import type { BuildServiceSettings } from './builds/settings.ts'
 import type { CanarySettings } from './canaries/settings.ts'
-import type { EventLogSettings } from './events/event-log-settings.ts'
-import type { QuietPeriod } from './events/quiet-period.ts'
-import type { TriggerSettings } from './events/trigger-settings.ts'
 import type { CloudProvider } from './infrastructure/provider.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
-import type { PipelineLimits } from './limits.ts'
 import type { NotificationServiceSettings } from './notifications/settings.ts'
-import type { ManifestSettings } from './orchestration/settings.ts'
-import type { ScriptSettings } from './orchestration/stages/builds/settings.ts'
-import type { OutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 import type { EventRecord } from './pipelines/event-record.ts'
 import type { RetainedKind } from './retention/retained-kind.ts'
-import type { RetentionSettings } from './retention/settings.ts'
 import type { SecretHolder, SecretRun, SecretValues } from './secrets/secret-values.ts'
-import type { SecretSettings } from './secrets/settings.ts'
+import type { BackendGroups } from './setting-groups.ts'
 
 export interface Backend {
   /** The service that it replaces; also the first path segment under which the worker serves it. */
@@ -121,36 +112,23 @@ export interface BackendBodies {
 }
 
 /** Settings of the embedded back ends, as plain data that can be handed to a worker thread. */
-export interface BackendSettings {
+export interface BackendSettings extends BackendGroups {
   /** Roles whose members are administrators, lower case. */
   readonly adminRoles: readonly string[]
   /** Time zone of cron triggers and execution windows, an IANA name. */
   readonly timeZone: string
   /** Service accounts from configuration, written to the store at start. */
   readonly serviceAccounts: readonly { name: string; memberOf: string[] }[]
-  /** When triggers rest. Default: never. */
-  readonly quietPeriod?: QuietPeriod
-  /** How many events are kept. Default: as when nothing is set. */
-  readonly eventLog?: EventLogSettings
-  /** Polls of triggers, and the secret of git webhooks. Default: as when nothing is set. */
-  readonly triggers?: TriggerSettings
-  /** Bounds of pipelines. Default: as when nothing is set. */
-  readonly limits?: PipelineLimits
+  /** Settings of connected build servers, by the id of their kind. */
+  readonly buildServers: Readonly<Record<string, object>>
+  readonly notifications: NotificationServiceSettings
   /** Whether the permission service decides (`services.fiat.enabled`); while it does not, every check passes. */
   readonly authorization?: boolean
   /** Bounds of what users send. Default: those of the gateway when nothing is set. */
   readonly bodies?: BackendBodies
-  /** Calls of stages to addresses of their authors. Default: as when nothing is set. */
-  readonly outside?: OutsideSettings
-  /** Stages of manifests, and jobs of the configuration. Default: as when nothing is set. */
-  readonly manifests?: ManifestSettings
-  /** The job of `script` stages. Default: none. */
-  readonly script?: ScriptSettings
   /** Longest time of one attempt of a task of the engine. Default: more than any of its calls may take. */
   readonly attemptMs?: number
   /** How the permission service decides. Default: as when nothing is set. */
-  /** How long records are kept. Default: as when nothing is set. */
-  readonly retention?: RetentionSettings
   readonly permissions?: PermissionServiceSettings
   /** Accounts that can be deployed to. Default: none. */
   readonly infrastructure?: InfrastructureSettings
@@ -158,14 +136,6 @@ export interface BackendSettings {
   readonly bakery?: BakerySettings
   /** Metrics accounts of canary analysis. Default: those that need no settings. */
   readonly canaries?: CanarySettings
-  /** Channels of notifications, and where their links lead. Default: none. */
-  readonly notifications?: NotificationServiceSettings
-  /** Settings of connected build servers, by the id of their kind. Default: none. */
-  readonly buildServers?: Readonly<Record<string, object>>
-  /** The key of secrets, and where else references find values. Default: a key beside the database, and nowhere else. */
-  readonly secrets?: SecretSettings
-  /** Polls of build servers. Default: as when nothing is set. */
-  readonly builds?: BuildServiceSettings
   /** When the database was restored from a copy that may lack the last moments before. Default: it was not. */
   readonly restoredAt?: number | undefined
   /** The version of the package. */

@@ -1,7 +1,7 @@
 /** Limits of pipelines and of starts by one another, for the embedded store and engine. */
 import { formatJson } from '../json/json.ts'
 import type { JsonObject } from '../json/values.ts'
-import { byteCount, defaultsOf, type SettingsOf, setting, settings, whole } from '../settings/setting.ts'
+import { byteCount, type SettingsOf, setting, settings, whole } from '../settings/setting.ts'
 
 /** Bounds within which the embedded store and engine accept work. */
 export const pipelineLimitKeys = settings({
@@ -36,12 +36,6 @@ export const pipelineLimitKeys = settings({
   ),
 })
 export type PipelineLimits = Readonly<SettingsOf<typeof pipelineLimitKeys>>
-
-export const defaultPipelineLimits: PipelineLimits = defaultsOf(pipelineLimitKeys)
-
-export function pipelineLimitsOf({ limits }: { readonly limits?: PipelineLimits | undefined }): PipelineLimits {
-  return limits ?? defaultPipelineLimits
-}
 
 /** An execution may have so many times the stages and the size of a definition. */
 export const executionFactor = 4

@@ -1,25 +1,16 @@
 /** Settings of the embedded back ends. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { type SettingsReport, setting, settings, texts } from '../settings/setting.ts'
+import { type SettingsReport, setting, settings, shapeOf, texts } from '../settings/setting.ts'
 import type { BackendSettings } from './backend.ts'
 import type { BakerySettings } from './bakery/settings.ts'
 import { BuildServerKeys, toBuildServerSettings } from './builds/build-servers.ts'
-import { buildServiceKeys } from './builds/settings.ts'
 import type { CanarySettings } from './canaries/settings.ts'
-import { eventLogKeys } from './events/event-log-settings.ts'
-import { quietPeriodKeys, toQuietPeriod } from './events/quiet-period.ts'
-import { triggerKeys } from './events/trigger-settings.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
-import { pipelineLimitKeys } from './limits.ts'
 import type { SharedValues } from './notifications/notification-type.ts'
 import { NotificationKeys, toNotificationSettings } from './notifications/settings.ts'
-import { manifestKeys, toManifestSettings } from './orchestration/settings.ts'
-import { scriptKeys } from './orchestration/stages/builds/settings.ts'
-import { outsideKeys, toOutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
-import { retentionKeys, toRetentionSettings } from './retention/settings.ts'
-import { secretKeys, toSecretSettings } from './secrets/settings.ts'
+import { backendGroups, readBackendGroups } from './setting-groups.ts'
 
 const ServiceAccount = z.strictObject({
   name: z.string().min(1).describe('Name of the account.'),
@@ -50,17 +41,8 @@ const ownKeys = settings({
 
 export const BackendKeys = z.strictObject({
   ...ownKeys.keys.shape,
-  ...quietPeriodKeys.keys.shape,
-  ...eventLogKeys.keys.shape,
-  ...triggerKeys.keys.shape,
-  ...pipelineLimitKeys.keys.shape,
-  ...retentionKeys.keys.shape,
-  ...outsideKeys.keys.shape,
-  ...manifestKeys.keys.shape,
-  ...secretKeys.keys.shape,
-  ...scriptKeys.keys.shape,
+  ...shapeOf(Object.values(backendGroups)),
   ...BuildServerKeys.shape,
-  ...buildServiceKeys.keys.shape,
   ...NotificationKeys.shape,
 })
 
@@ -96,18 +78,9 @@ export function toBackendSettings(keys: object, report: SettingsReport, surround
     ...own,
     dataDir: resolve(cwd, dataDir),
     timeZone: timeZone ?? installersTimeZone ?? 'UTC',
-    quietPeriod: toQuietPeriod(keys, report),
-    eventLog: eventLogKeys.read(keys),
-    triggers: triggerKeys.read(keys),
-    limits: pipelineLimitKeys.read(keys),
-    retention: toRetentionSettings(retentionKeys.read(keys), report.isSet),
-    outside: toOutsideSettings(outsideKeys.read(keys), report),
-    manifests: toManifestSettings(manifestKeys.read(keys), report),
-    script: scriptKeys.read(keys),
+    ...readBackendGroups(keys, report, cwd),
     buildServers: toBuildServerSettings(keys, report),
-    builds: buildServiceKeys.read(keys),
     notifications: toNotificationSettings(keys, report, surroundings),
-    secrets: toSecretSettings(keys, report, cwd),
   }
 }
 

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { providerTypes } from '../backends/infrastructure/providers/all.ts'
-import { defaultOutsideSettings, type OutsideSettings } from '../backends/outside/settings.ts'
+import type { OutsideSettings } from '../backends/outside/settings.ts'
 import type { Keep } from '../concurrency/open-parts.ts'
 import type { DeckPlugins } from '../operations/deck-plugins.ts'
 import type { ConfiguredUpstreams } from '../upstreams/settings.ts'
@@ -15,7 +15,7 @@ interface DeckPluginParts {
   readonly settings: DeckPluginSettings
   readonly configured: ConfiguredUpstreams
   /** Addresses that may be asked for plug-ins. */
-  readonly outside: OutsideSettings | undefined
+  readonly outside: OutsideSettings
   readonly upstreams: Upstreams
   /** Those that the package contains unless given. */
   readonly builtInPlugins: readonly BuiltInPlugin[] | undefined
@@ -38,7 +38,7 @@ export async function openDeckPlugins(parts: DeckPluginParts): Promise<DeckPlugi
     new RepositoryPlugins({
       settings,
       downloads: {
-        restrictions: parts.outside ?? defaultOutsideSettings,
+        restrictions: parts.outside,
         lists,
         front50Urls: front50.kind === 'external' && front50.baseUrl !== undefined ? [front50.baseUrl] : [],
         tls: configured.okHttpClient.tls,

@@ -3,14 +3,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isNewData } from '../backends/hosting/data-age.ts'
-import { defaultRetention } from '../backends/retention/settings.ts'
 import { measureKinds, pragma } from '../backends/retention/sizes.ts'
 import { isRetentionOn } from '../backends/retention/sweeper.ts'
 import type { Config } from '../config/config.ts'
 import { type Check, createCheck, type Finding } from '../findings/finding.ts'
 
 /** Nothing before the first start. */
-export function checkRetention({ backends: { dataDir, retention = defaultRetention } }: Pick<Config, 'backends'>): Check[] {
+export function checkRetention({ backends: { dataDir, retention } }: Pick<Config, 'backends'>): Check[] {
   const file = join(dataDir, 'backends.db')
   if (!existsSync(file)) return []
   return [

@@ -1,5 +1,4 @@
 /** By which means programs are kept apart that read what authors wrote. */
-import { defaultOutsideSettings } from '../backends/outside/settings.ts'
 import type { Config } from '../config/config.ts'
 import { type Check, createCheck } from '../findings/finding.ts'
 import { openSandbox } from '../sandbox/sandbox.ts'
@@ -8,7 +7,7 @@ const tried = 'run a program in it'
 
 export function checkSandbox({ backends }: Pick<Config, 'backends'>): Check[] {
   if (backends.bakery === undefined && backends.infrastructure === undefined) return []
-  const { sandbox: choice } = backends.outside ?? defaultOutsideSettings
+  const { sandbox: choice } = backends.outside
   const check = createCheck('Sandbox', async (report) => {
     try {
       const { means, title } = await openSandbox(choice)

@@ -1,4 +1,5 @@
 /** Reads of thousands of definitions leave other requests their turn. */
+
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import test from 'node:test'
@@ -9,6 +10,7 @@ import { infrastructureBackend } from '../../src/backends/infrastructure/infrast
 import type { CallService } from '../../src/external/service-call.ts'
 import { formatJson } from '../../src/json/json.ts'
 import { openDatabase } from '../../src/storage/database.ts'
+import { defaults } from '../support/backend-settings.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { countTurns } from '../support/turns.ts'
 
@@ -38,7 +40,7 @@ test('reads of thousands of definitions take many turns', async (t) => {
     backends: [definitionsBackend, infrastructureBackend],
     db,
     call,
-    settings: { adminRoles: [], timeZone: 'UTC', serviceAccounts: [] },
+    settings: defaults,
     log: pino({ level: 'silent' }),
   })
   t.after(async () => {

@@ -1,4 +1,5 @@
 /** Starts embedded back ends inside the test's process, on a port of loopback, with a clock that the test moves. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +13,7 @@ import { openDatabase } from '../../src/storage/database.ts'
 import type { BackendState } from '../../src/telemetry/metrics.ts'
 import { toHeaderText } from '../../src/upstreams/header-text.ts'
 import type { ServiceName } from '../../src/upstreams/services.ts'
+import { defaults } from './backend-settings.ts'
 
 export interface BackendsOptions {
   /** Milliseconds since the epoch. */
@@ -81,7 +83,7 @@ export async function startBackends(
     steady: options.steady,
     log: createLog(options.log),
     onPermissionsChanged: options.onPermissionsChanged,
-    settings: { adminRoles: ['admins'], timeZone: 'UTC', serviceAccounts: [], ...options.settings },
+    settings: { ...defaults, ...options.settings },
   })
   base = await server.listen({ host: '127.0.0.1', port: 0 })
   start()

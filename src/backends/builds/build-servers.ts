@@ -26,7 +26,7 @@ export function toBuildServerSettings(keys: object, report: SettingsReport): Rea
 
 /** Servers by name; of several with one name, the first is used. */
 export function openBuildServers(context: BackendContext): ReadonlyMap<string, BuildServer> {
-  const { buildServers = {} } = context.settings
+  const { buildServers } = context.settings
   const servers = new Map<string, BuildServer>()
   for (const type of buildServerTypes) {
     const settings = buildServers[type.id]

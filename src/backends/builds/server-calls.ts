@@ -18,7 +18,7 @@ import {
   operatorAddress,
 } from '../outside/call-outside.ts'
 import { retryAfterOf } from '../outside/retry-after.ts'
-import { defaultOutsideSettings } from '../outside/settings.ts'
+import type { OutsideSettings } from '../outside/settings.ts'
 import { ServerCircuit } from './server-circuit.ts'
 
 export interface ServerAccess {
@@ -92,7 +92,7 @@ export function createServerCalls(
   }
   const kept = new LRUCache<string, Kept>({ maxSize: maxKept, sizeCalculation: ({ length }) => Math.max(1, length) })
   const server = operatorAddress(access.address, '', access.tls)
-  const parts = { access, circuit, agents, outside: settings.outside ?? defaultOutsideSettings, server }
+  const parts = { access, circuit, agents, outside: settings.outside, server }
   const send = async (path: string, call: ServerCall = {}) => follow(parts, toUrl(parts, path), call)
   return {
     send,
@@ -124,7 +124,7 @@ interface CallParts {
   readonly access: ServerAccess
   readonly circuit: ServerCircuit
   readonly agents: { readonly 'http:': http.Agent; readonly 'https:': https.Agent }
-  readonly outside: typeof defaultOutsideSettings
+  readonly outside: OutsideSettings
   readonly server: OperatorAddress
 }
 

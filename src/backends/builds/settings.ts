@@ -1,5 +1,5 @@
 /** Settings of the build service: how often build servers are polled, and which builds are reported. */
-import { defaultsOf, on, type SettingsOf, setting, settings, whole } from '../../settings/setting.ts'
+import { on, type SettingsOf, setting, settings, whole } from '../../settings/setting.ts'
 
 export const buildServiceKeys = settings(
   {
@@ -24,5 +24,3 @@ export const buildServiceKeys = settings(
 
 /** Plain data, for the worker thread. */
 export type BuildServiceSettings = SettingsOf<typeof buildServiceKeys>
-
-export const defaultBuildServiceSettings: BuildServiceSettings = defaultsOf(buildServiceKeys)

@@ -2,7 +2,6 @@
 import type { JsonObject } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
-import { pipelineLimitsOf } from '../limits.ts'
 import { createStageTypes } from '../orchestration/stages/registry.ts'
 import type { StageTypes } from '../orchestration/stages/stage-type.ts'
 import { type Collection, DocumentStore, foldName } from '../stores/document-store.ts'
@@ -43,16 +42,15 @@ const collections = {
 type CollectionName = keyof typeof collections
 
 export function createDefinitions(context: BackendContext): Definitions {
-  const { versions } = pipelineLimitsOf(context.settings)
+  const { limits, outside } = context.settings
   const stores = Object.entries(collections).map(([name, collection]) => [
     name,
-    new DocumentStore(context.db, { keptVersions: versions, ...collection }, context.now),
+    new DocumentStore(context.db, { keptVersions: limits.versions, ...collection }, context.now),
   ])
-  const { outside, manifests } = context.settings
   return {
     ...(Object.fromEntries(stores) as Record<CollectionName, DocumentStore>),
     write: (work) => inTransaction(context.db, work),
     context,
-    stageTypes: createStageTypes({ preconfigured: outside?.preconfigured ?? [], manifests }),
+    stageTypes: createStageTypes({ ...context.settings, preconfigured: outside.preconfigured }),
   }
 }

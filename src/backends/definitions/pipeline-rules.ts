@@ -10,7 +10,7 @@ import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { Parameter, Pipeline, PipelineStage, PipelineTrigger } from '../../operations/models/pipelines.ts'
 import { templateOf } from '../../pipeline-templates/references.ts'
 import type { PortError } from '../../ports/port-error.ts'
-import { describeBatch, describeExcess, describeLongList, describeOversize, pipelineLimitsOf } from '../limits.ts'
+import { describeBatch, describeExcess, describeLongList, describeOversize } from '../limits.ts'
 import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
 import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
 import { checkBody, optionalFlagField } from '../requests/check-body.ts'
@@ -139,7 +139,7 @@ export function withStoredSecrets(store: DocumentStore, body: PipelineBody): Pip
 
 /** @throws {PortError} 400 when the engine would refuse to run it for its size. */
 export function checkBounds(definitions: Definitions, definition: JsonObject): void {
-  const limits = pipelineLimitsOf(definitions.context.settings)
+  const limits = definitions.context.settings.limits
   refuseExcess(describeExcess(objectsOf(definition['stages']), limits))
   checkLists(definitions, 'pipeline', definition)
   refuseExcess(describeOversize('The definition', definition, limits.bytes))
@@ -147,13 +147,13 @@ export function checkBounds(definitions: Definitions, definition: JsonObject): v
 
 /** @throws {PortError} 400 when a list of the object is too long. */
 export function checkLists({ context }: Definitions, what: string, object: JsonObject): void {
-  refuseExcess(describeLongList(what, object, pipelineLimitsOf(context.settings)))
+  refuseExcess(describeLongList(what, object, context.settings.limits))
 }
 
 /** @throws {PortError} 400 when the body is no list, or has more definitions than one request may save. */
 export function checkBatch({ context }: Definitions, body: unknown): unknown[] {
   const list = checkArray(body)
-  refuseExcess(describeBatch(list, pipelineLimitsOf(context.settings)))
+  refuseExcess(describeBatch(list, context.settings.limits))
   return list
 }
 

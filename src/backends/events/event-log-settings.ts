@@ -1,6 +1,6 @@
 /** Settings of the event log: how many events are kept, and for how long. */
 import { z } from 'zod'
-import { defaultsOf, type SettingsOf, setting, settings } from '../../settings/setting.ts'
+import { type SettingsOf, setting, settings } from '../../settings/setting.ts'
 
 export const eventLogKeys = settings({
   maxEvents: setting('event-log.max-events', z.int().min(100).max(1_000_000).default(10_000)).describe(
@@ -10,5 +10,3 @@ export const eventLogKeys = settings({
 })
 /** Plain data. */
 export type EventLogSettings = SettingsOf<typeof eventLogKeys>
-
-export const defaultEventLogSettings: EventLogSettings = defaultsOf(eventLogKeys)

@@ -5,7 +5,6 @@ import { shorten } from '../../names/edit-distance.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
 import { type EventRecord, toOutcome } from '../pipelines/event-record.ts'
-import { defaultEventLogSettings } from './event-log-settings.ts'
 import { type EventFilter, EventLogStore, type EventOutcome, type StoredEvent } from './event-log-store.ts'
 
 /** Something was looked at for triggers, and that has failed. */
@@ -45,7 +44,7 @@ export class EventLog {
 
   constructor(context: BackendContext) {
     this.#context = context
-    this.#store = new EventLogStore(context.db, context.settings.eventLog ?? defaultEventLogSettings)
+    this.#store = new EventLogStore(context.db, context.settings.eventLog)
   }
 
   /** Writes it within a moment, together with others. */

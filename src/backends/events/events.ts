@@ -7,7 +7,7 @@ import { PortError } from '../../ports/port-error.ts'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
 import { logUndelivered } from '../notifications/check-at-start.ts'
 import { noticesOfEvent } from '../notifications/life-cycle-notices.ts'
-import { type DeliveryPauses, Notifier, settingsOf, usualPauses } from '../notifications/notifier.ts'
+import { type DeliveryPauses, Notifier, usualPauses } from '../notifications/notifier.ts'
 import { notificationMigrations } from '../notifications/outbox.ts'
 import { notificationRoutes } from '../notifications/routes.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
@@ -77,7 +77,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
 
   /** What an orchestrator reports starts nothing: the engine starts what follows from its runs itself. */
   async function notify(body: unknown, user: string | undefined): Promise<void> {
-    const { links } = settingsOf(context)
+    const { links } = context.settings.notifications
     await notifier.accept(noticesOfEvent(objectOf(body), { links, now: context.now() }), user)
   }
 

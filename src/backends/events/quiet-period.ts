@@ -31,18 +31,14 @@ export const quietPeriodKeys = settings({
     texts.transform((types) => types.map((type) => type.trim().toLowerCase())),
   ).describe('Types of triggers that start nothing then, such as `cron`, of pipelines with `respectQuietPeriod`.'),
 })
-/** Plain data. */
-export type QuietPeriod = SettingsOf<typeof quietPeriodKeys>
+type QuietPeriod = SettingsOf<typeof quietPeriodKeys>
 
-export function toQuietPeriod(keys: object, report: Pick<SettingsReport, 'problem'>): QuietPeriod {
-  const period = quietPeriodKeys.read(keys)
+export function checkQuietPeriod(period: QuietPeriod, report: SettingsReport): QuietPeriod {
   const { startMs, endMs } = period
   if (startMs !== undefined && endMs !== undefined && endMs < startMs)
     report.problem('quiet-period.end-iso', 'it is before quiet-period.start-iso; exchange them')
   return period
 }
-
-const never: QuietPeriod = { enabled: false, startMs: undefined, endMs: undefined, triggerTypes: [] }
 
 /** Without both moments there is none. */
 function isQuiet({ enabled, startMs, endMs }: QuietPeriod, nowMs: number): boolean {
@@ -50,14 +46,14 @@ function isQuiet({ enabled, startMs, endMs }: QuietPeriod, nowMs: number): boole
 }
 
 interface Surroundings {
-  readonly settings: { readonly quietPeriod?: QuietPeriod }
+  readonly settings: { readonly quietPeriod: QuietPeriod }
   readonly now: () => number
   readonly log: FastifyBaseLogger
 }
 
 /** Why a start is dropped: its pipeline respects the period, and triggers of its type are suppressed; undefined: it is not. */
 export function describeQuiet({ settings, now, log }: Surroundings, { pipeline, trigger }: Start): string | undefined {
-  const { quietPeriod = never } = settings
+  const { quietPeriod } = settings
   const type = String(trigger['type'])
   const drops =
     isQuiet(quietPeriod, now()) && isTrue(pipeline['respectQuietPeriod']) && quietPeriod.triggerTypes.includes(type.toLowerCase())
@@ -67,7 +63,7 @@ export function describeQuiet({ settings, now, log }: Surroundings, { pipeline, 
 }
 
 /** As clients read it; moments in milliseconds, -1 when they are not set. */
-export function toQuietPeriodView(nowMs: number, period = never): JsonObject {
+export function toQuietPeriodView(nowMs: number, period: QuietPeriod): JsonObject {
   const { enabled, startMs = -1, endMs = -1 } = period
   return { enabled, inQuietPeriod: isQuiet(period, nowMs), startTime: startMs, endTime: endMs }
 }

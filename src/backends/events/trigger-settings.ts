@@ -1,6 +1,6 @@
 /** Settings of triggers of the embedded event service. */
 import { z } from 'zod'
-import { defaultsOf, type SettingsOf, setting, settings } from '../../settings/setting.ts'
+import { type SettingsOf, setting, settings } from '../../settings/setting.ts'
 
 export const triggerKeys = settings({
   gitSecret: setting('trigger.git.shared-secret', z.string().min(1).optional()).describe(
@@ -21,5 +21,3 @@ export const triggerKeys = settings({
 })
 /** Plain data. */
 export type TriggerSettings = SettingsOf<typeof triggerKeys>
-
-export const defaultTriggerSettings: TriggerSettings = defaultsOf(triggerKeys)

@@ -14,7 +14,6 @@ import type { ServiceName } from '../../upstreams/services.ts'
 import type { Backend, BackendContext, BackendSettings, OpenBackend } from '../backend.ts'
 import { acceptJson } from '../requests/accept-bodies.ts'
 import { backendHeader } from '../requests/request-caller.ts'
-import { defaultRetention } from '../retention/settings.ts'
 import { Sweeper } from '../retention/sweeper.ts'
 import { passSecretsOn } from '../secrets/pass-secrets-on.ts'
 import { toStorageError } from '../stores/storage-error.ts'
@@ -65,7 +64,7 @@ export function createBackendServer(options: BackendServerOptions) {
   const sweeper = new Sweeper({
     ...options,
     kinds: [...opened.values()].flatMap(({ retained }) => retained ?? []),
-    settings: options.settings.retention ?? defaultRetention,
+    settings: options.settings.retention,
     isNewData,
     isMentioned: (text) => opened.values().some((backend) => backend.isMentioned?.(text) === true),
   })

@@ -4,7 +4,6 @@ import type { FastifyRequest } from 'fastify'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { BackendContext } from '../backend.ts'
-import { defaultOutsideSettings } from '../outside/settings.ts'
 import { isFromBackend } from '../requests/request-caller.ts'
 import { gitArtifacts } from './artifact-accounts/git.ts'
 import type { GitAccount } from './artifact-accounts/git-access.ts'
@@ -22,7 +21,7 @@ const readersOf = new WeakMap<BackendContext, Readers>()
 
 function readers(context: BackendContext): Readers {
   return readersOf.getOrInsertComputed(context, () => {
-    const { outside = defaultOutsideSettings } = context.settings
+    const { outside } = context.settings
     const folder = join(dirname(context.db.location() ?? ''), 'git-mirrors')
     return { refs: new GitRefReader(outside), mirrors: new GitMirrors(outside, folder) }
   })

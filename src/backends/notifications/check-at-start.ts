@@ -1,14 +1,13 @@
 /** Search for stored notifications that nothing delivers, for the log at the start. */
 import { type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import type { BackendContext } from '../backend.ts'
-import { settingsOf } from './notifier.ts'
 import { describeUndeliveredTypes, typesOfDefinition, typesOfRecord } from './warnings.ts'
 
 const mostNamed = 5
 
 /** Logs a line for each kind, with some of the places that name it. */
 export async function logUndelivered(context: BackendContext): Promise<void> {
-  const { types } = settingsOf(context)
+  const { types } = context.settings.notifications
   const found = Map.groupBy(await readPlaces(context.call), ({ type }) => type.toLowerCase())
   for (const [type, places] of found) {
     const [problem] = describeUndeliveredTypes([type], types)

@@ -5,12 +5,10 @@ import { objectOf, textOf } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
-import { defaultOutsideSettings } from '../outside/settings.ts'
 import { type AccountJudge, openAccountJudge } from '../rights/account-use.ts'
 import type { OutsideAccount } from '../rights/outside-account.ts'
 import { type Channel, type ChannelTools, DeliveryError } from './notification-type.ts'
 import { type Delivery, type DeliveryOutcome, Outbox, shownAddress, type WaitingDelivery } from './outbox.ts'
-import type { NotificationServiceSettings } from './settings.ts'
 import { notificationTypeOf, notificationTypes } from './types/all.ts'
 
 /** In milliseconds. */
@@ -56,7 +54,7 @@ export class Notifier {
     this.#context = context
     this.#pauses = pauses
     this.#outbox = new Outbox(context.db)
-    const { types } = settingsOf(context)
+    const { types } = context.settings.notifications
     for (const type of notificationTypes) {
       const settings = types[type.id]
       if (settings !== undefined) this.#channels.set(type.id, type.open(settings, toTools(context, pauses.timeoutMs)))
@@ -110,7 +108,7 @@ export class Notifier {
   /** A kind that names no roles sends whatever a run that began may send. */
   #accountOf(type: string): { readonly use?: OutsideAccount } {
     const { id = type } = notificationTypeOf(type) ?? {}
-    const { permissions } = (settingsOf(this.#context).types[id] ?? {}) as Pick<OutsideAccount, 'permissions'>
+    const { permissions } = (this.#context.settings.notifications.types[id] ?? {}) as Pick<OutsideAccount, 'permissions'>
     return permissions === undefined ? {} : { use: { name: id, permissions } }
   }
 
@@ -225,10 +223,6 @@ export class Notifier {
   }
 }
 
-export function settingsOf({ settings }: BackendContext): NotificationServiceSettings {
-  return settings.notifications ?? { types: {} }
-}
-
 /** Why nothing delivers a kind, and what to do. */
 export function describeUndelivered(type: string): string {
   const known = notificationTypeOf(type)
@@ -248,7 +242,7 @@ function refusalOf(judge: AccountJudge | undefined, account: { readonly use?: Ou
 }
 
 function toTools({ settings, call }: BackendContext, timeoutMs: number): ChannelTools {
-  const outside = settings.outside ?? defaultOutsideSettings
+  const outside = settings.outside
   return {
     call: createOutsideCalls(outside, { maxAnswerBytes, timeoutMs, caller: 'Notifications' }),
     async declaredRepository(application) {

@@ -7,7 +7,7 @@ import type { BackendContext } from '../backend.ts'
 import { askerOf } from '../requests/request-caller.ts'
 import { noticesOfRequest } from './life-cycle-notices.ts'
 import type { Notice } from './notification-type.ts'
-import { type Notifier, settingsOf } from './notifier.ts'
+import type { Notifier } from './notifier.ts'
 import { notificationTypeOf, notificationTypes } from './types/all.ts'
 import { describeUndeliveredTypes, typesOfRecord } from './warnings.ts'
 
@@ -16,7 +16,7 @@ export function notificationRoutes(
   app: FastifyInstance,
   { context, notifier, parse }: { context: BackendContext; notifier: Notifier; parse: (body: unknown) => JsonObject },
 ): void {
-  const { types, links } = settingsOf(context)
+  const { types, links } = context.settings.notifications
 
   app.get('/notifications/metadata', () =>
     notificationTypes

@@ -5,10 +5,9 @@ import { PortError } from '../../ports/port-error.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import { nameOfService } from '../../upstreams/services.ts'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
-import { pipelineLimitsOf } from '../limits.ts'
 import { describeUndeliveredTypes, typesOfDefinition } from '../notifications/warnings.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
-import { defaultOutsideSettings, type OutsideSettings } from '../outside/settings.ts'
+import type { OutsideSettings } from '../outside/settings.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import { requireAccess } from '../rights/access.ts'
 import { automaticUserOfChild } from '../rights/automatic-user.ts'
@@ -45,7 +44,7 @@ export const orchestrationBackend: Backend = {
 }
 
 function openOrchestration(context: BackendContext): OpenBackend {
-  const outside = context.settings.outside ?? defaultOutsideSettings
+  const outside = context.settings.outside
   const store = new ExecutionStore(context.db)
   const notices = createNotices(context, store)
   const engine = createEngine(context, { outside, store, notices })
@@ -110,8 +109,8 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
   return new Engine({
     db,
     store,
-    stageTypes: createStageTypes({ ...outside, manifests: settings.manifests, script: settings.script }),
-    limits: pipelineLimitsOf(settings),
+    stageTypes: createStageTypes({ ...settings, preconfigured: outside.preconfigured }),
+    limits: settings.limits,
     timeZone: settings.timeZone,
     now,
     steady,
@@ -131,9 +130,7 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
     deliveriesOf: context.deliveriesOf,
     noteEvent: context.noteEvent,
     notificationWarnings: (definition) =>
-      context.isEmbedded('echo')
-        ? describeUndeliveredTypes(typesOfDefinition(definition), settings.notifications?.types ?? {})
-        : [],
+      context.isEmbedded('echo') ? describeUndeliveredTypes(typesOfDefinition(definition), settings.notifications.types) : [],
     publish: (events) => {
       // The embedded event service gets what it needs as notices, and no trigger waits for these events.
       if (!context.isEmbedded('echo')) publish(events)

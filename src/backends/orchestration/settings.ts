@@ -1,7 +1,6 @@
 /** Settings of stages that deploy manifests, and of job stages from the configuration. */
 import { z } from 'zod'
 import {
-  defaultsOf,
   inSeconds,
   off,
   on,
@@ -82,6 +81,3 @@ export function toManifestSettings(values: ManifestValues, report: SettingsRepor
 function isComplete(job: ManifestValues['jobs'][number]): job is PreconfiguredJob {
   return job.enabled && [job.type, job.label, job.cloudProvider].every((part) => part !== undefined && part !== '')
 }
-
-const defaults = defaultsOf(manifestKeys)
-export const defaultManifestSettings: ManifestSettings = { ...defaults, jobs: [] }

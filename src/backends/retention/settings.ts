@@ -1,14 +1,5 @@
 /** Settings of retention: how long executions, tasks and images are kept, and how many of them in any case. */
-import {
-  defaultsOf,
-  optionalFlag,
-  type SettingsOf,
-  type SettingsReport,
-  setting,
-  settings,
-  texts,
-  whole,
-} from '../../settings/setting.ts'
+import { optionalFlag, type SettingsOf, type SettingsReport, setting, settings, texts, whole } from '../../settings/setting.ts'
 
 const days = (usual: number) => whole(0, 36_500).default(usual)
 const interval = whole(1000, 2_147_483_647)
@@ -93,7 +84,7 @@ export interface RetentionRule {
 /** Plain data. */
 export type RetentionSettings = ReturnType<typeof toRetentionSettings>
 
-export function toRetentionSettings(values: SettingsOf<typeof retentionKeys>, isSet: SettingsReport['isSet']) {
+export function toRetentionSettings(values: Values, { isSet }: SettingsReport) {
   const { pipelineCleanup, taskCleanup, executions, tasks, images, intervalMs } = values
   const isChosen = isSet('retention') || isSet('pollers.oldPipelineCleanup') || isSet('pollers.topApplicationExecutionCleanup')
   return {
@@ -126,5 +117,3 @@ function toExecutionRule(cleanup: Values['pipelineCleanup'], own: Values['execut
 function toRule({ days: age, kept }: { days: number; kept: number }): RetentionRule | undefined {
   return age === 0 ? undefined : { days: age, kept }
 }
-
-export const defaultRetention: RetentionSettings = toRetentionSettings(defaultsOf(retentionKeys), () => false)

@@ -20,7 +20,7 @@ export class KeyFile {
   #keys: readonly SecretKey[] | undefined
 
   constructor({ db, settings, log }: Pick<BackendContext, 'db' | 'settings' | 'log'>, store: SecretStore) {
-    const configured = settings.secrets?.keyFile
+    const configured = settings.secrets.keyFile
     this.#file = keyFileFor(dirname(db.location() ?? ''), configured)
     this.#isOwn = configured === undefined
     this.#store = store

@@ -38,7 +38,7 @@ export class Secrets implements SecretValues {
 
   constructor(context: BackendContext) {
     const { db, now, steady, settings } = context
-    const vault = settings.secrets?.vault
+    const vault = settings.secrets.vault
     this.#context = context
     this.#store = new SecretStore(db, now)
     this.#uses = new SecretUses(db, now)
@@ -103,7 +103,7 @@ export class Secrets implements SecretValues {
     if (reference.kind === 'stored') return this.#resolveStored(reference.name, use)
     if (reference.kind === 'file') {
       const value = await readSecretFile(reference.name, use.application, {
-        files: this.#context.settings.secrets?.files,
+        files: this.#context.settings.secrets.files,
         keyFile: this.#keys.file,
       })
       return { value, version: { scope: 'file', name: reference.name, version: 0 } }

@@ -96,8 +96,11 @@ export interface VaultSettings extends Pick<SecretKeyValues['vault'], 'namespace
   readonly authorities?: string | undefined
 }
 
-export function toSecretSettings(keys: object, report: SettingsReport, cwd: string): SecretSettings {
-  const { keyFile, files, vault } = secretKeys.read(keys)
+export function toSecretSettings(
+  { keyFile, files, vault }: SecretKeyValues,
+  report: SettingsReport,
+  cwd: string,
+): SecretSettings {
   const { directory } = files
   if (keyFile !== undefined) checkKeyFile(resolve(cwd, keyFile), report)
   return {

@@ -5,8 +5,8 @@ import type { BuildServerType } from '../../../src/backends/builds/build-server.
 import { buildsBackend } from '../../../src/backends/builds/builds.ts'
 import { giteaActionsType } from '../../../src/backends/builds/gitea-actions/gitea-actions.ts'
 import { githubActionsType } from '../../../src/backends/builds/github-actions/github-actions.ts'
-import { defaultBuildServiceSettings } from '../../../src/backends/builds/settings.ts'
 import { fieldAt, type JsonObject } from '../../../src/json/values.ts'
+import { defaults } from '../../support/backend-settings.ts'
 import { startBackends } from '../../support/backends.ts'
 import { Reply, silence, startUpstream } from '../../support/upstream.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -356,7 +356,7 @@ test('a stage starts a workflow, and its end is an event', async (t) => {
     now: () => Date.parse('2026-05-04T09:03:00Z'),
     settings: {
       buildServers: { github_actions: settings ?? {} },
-      builds: { ...defaultBuildServiceSettings, pollSeconds: 0.02 },
+      builds: { ...defaults.builds, pollSeconds: 0.02 },
     },
     others: async (_service, { body }) => {
       events.push(body as JsonObject)

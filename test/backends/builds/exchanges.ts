@@ -1,4 +1,5 @@
 /** Build servers of tests: they answer with the exchanges of files, and to conditional requests with 304. */
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -6,6 +7,7 @@ import { strToU8, zipSync } from 'fflate'
 import pino from 'pino'
 import type { BackendContext } from '../../../src/backends/backend.ts'
 import { outsideKeys } from '../../../src/backends/outside/settings.ts'
+import { defaults } from '../../support/backend-settings.ts'
 import { type RecordedRequest, Reply, startUpstream, type Upstream } from '../../support/upstream.ts'
 
 export interface Exchange {
@@ -86,7 +88,7 @@ export function createServerContext(): BuildServerContext {
   const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
   const context = {
     log,
-    settings: { adminRoles: [], timeZone: 'UTC', serviceAccounts: [], outside },
+    settings: { ...defaults, outside },
     now: () => Date.now() + passedMs,
     steady: () => performance.now() + passedMs,
   }

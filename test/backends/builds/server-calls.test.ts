@@ -1,14 +1,16 @@
 /** Calls to build servers, over real connections. */
+
 import assert from 'node:assert/strict'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createServerCalls, type ServerAccess } from '../../../src/backends/builds/server-calls.ts'
 import { PortError } from '../../../src/ports/port-error.ts'
+import { defaults } from '../../support/backend-settings.ts'
 import { keyPairOf } from '../../support/self-signed.ts'
 import { brokenOff, InTurn, Reply, silence, startUpstream } from '../../support/upstream.ts'
 
-const settings = { adminRoles: [], timeZone: 'UTC', serviceAccounts: [] }
+const settings = defaults
 
 function callsTo(
   t: TestContext,

@@ -1,4 +1,5 @@
 /** A batch of pipelines beside other requests. */
+
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -7,12 +8,13 @@ import { createDefinitions } from '../../../src/backends/definitions/collections
 import { saveBatch } from '../../../src/backends/definitions/pipeline-batch.ts'
 import { checkPatterns } from '../../../src/backends/definitions/trigger-patterns.ts'
 import { documentMigrations } from '../../../src/backends/stores/document-store.ts'
+import { defaults } from '../../support/backend-settings.ts'
 import { countTurns } from '../../support/turns.ts'
 
 function openDefinitions() {
   const db = new DatabaseSync(':memory:')
   for (const migration of documentMigrations) db.exec(migration)
-  const context = { db, now: Date.now, settings: {}, isEmbedded: () => true }
+  const context = { db, now: Date.now, settings: defaults, isEmbedded: () => true }
   return createDefinitions(context as unknown as BackendContext)
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultPipelineLimits } from '../../../src/backends/limits.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
+import { defaults } from '../../support/backend-settings.ts'
 import { type Fields, namesAt, type Store, startStore } from './store.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -377,7 +377,7 @@ for (const { fact, stages, named } of graphs) {
 }
 
 test('a history keeps the newest versions, and every snapshot', async (t) => {
-  const store = await startStore(t, { settings: { limits: { ...defaultPipelineLimits, versions: 2 } } })
+  const store = await startStore(t, { settings: { limits: { ...defaults.limits, versions: 2 } } })
   for (const email of ['1@a', '2@a', '3@a']) {
     await store.ok('POST', '/pipelines', { id: 'p', application: 'demo', name: 'build', email })
     await store.ok('POST', '/snapshots', { application: 'demo', account: 'prod', infrastructure: { email } })
@@ -391,7 +391,7 @@ test('a history keeps the newest versions, and every snapshot', async (t) => {
 })
 
 test('what the engine would refuse for its size is not saved', async (t) => {
-  const limits = { ...defaultPipelineLimits, stages: 3, requisites: 4, entries: 2, bytes: 1000 }
+  const limits = { ...defaults.limits, stages: 3, requisites: 4, entries: 2, bytes: 1000 }
   const store = await startStore(t, { settings: { limits } })
   const refs = ['1', '2', '3', '4']
   for (const path of ['/pipelines', '/strategies']) {
@@ -416,7 +416,7 @@ test('what the engine would refuse for its size is not saved', async (t) => {
 })
 
 test('templates, projects and notifications have short lists', async (t) => {
-  const store = await startStore(t, { settings: { limits: { ...defaultPipelineLimits, stages: 3, entries: 2 } } })
+  const store = await startStore(t, { settings: { limits: { ...defaults.limits, stages: 3, entries: 2 } } })
   const three = ['a', 'b', 'c']
   const triggers = three.map((id) => ({ type: 'webhook', id }))
   const stages = ['1', '2', '3', '4'].map((ref) => stage(ref))

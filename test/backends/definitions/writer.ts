@@ -1,16 +1,18 @@
 /** A process of its own that saves pipelines without end and prints what the store acknowledged, until it is killed. */
+
 import { join } from 'node:path'
 import pino from 'pino'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { createBackendServer } from '../../../src/backends/hosting/server.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
+import { defaults } from '../../support/backend-settings.ts'
 
 const dataDir = process.argv[2] as string
 const { server } = createBackendServer({
   backends: [definitionsBackend],
   db: openDatabase(join(dataDir, 'backends.db')),
   call: () => Promise.reject(new Error('no other service')),
-  settings: { adminRoles: [], timeZone: 'UTC', serviceAccounts: [] },
+  settings: defaults,
   log: pino({ level: 'silent' }),
 })
 const base = await server.listen({ host: '127.0.0.1', port: 0 })

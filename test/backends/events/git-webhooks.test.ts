@@ -7,9 +7,9 @@ import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { BackendSettings } from '../../../src/backends/backend.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
-import { defaultTriggerSettings } from '../../../src/backends/events/trigger-settings.ts'
 import type { ServiceAnswer } from '../../../src/external/service-call.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
+import { defaults } from '../../support/backend-settings.ts'
 import { startBackends } from '../../support/backends.ts'
 import { blocksOf, readGuide } from '../../support/guide.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
@@ -142,7 +142,7 @@ test('events-scenario 40: signatures of all code hosts prove the sender', async 
 })
 
 test('the common secret is that of triggers without one', async (t) => {
-  const triggers = { ...defaultTriggerSettings, gitSecret: 'common' }
+  const triggers = { ...defaults.triggers, gitSecret: 'common' }
   const { outcome } = await startEvents(t, [{ ...place, source: 'gitea' }], { triggers })
   assert.equal(await outcome('gitea', giteaPush), missing)
   assert.equal(await outcome('gitea', giteaPush, { 'X-Gitea-Signature': hex('sha256', 'common', giteaPush) }), 'started')

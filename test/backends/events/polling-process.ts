@@ -1,4 +1,5 @@
 /** A program that serves events and infrastructure, and polls, until it is killed. Arguments: data directory, address of other services. */
+
 import { join } from 'node:path'
 import pino from 'pino'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
@@ -7,6 +8,7 @@ import { createInfrastructureBackend } from '../../../src/backends/infrastructur
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
 import type { CallService } from '../../../src/external/service-call.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
+import { defaults } from '../../support/backend-settings.ts'
 
 const [dataDir, others] = process.argv.slice(2)
 let base = ''
@@ -27,9 +29,7 @@ const { server, start } = createBackendServer({
   call,
   log: pino({ level: 'silent' }),
   settings: {
-    adminRoles: ['admins'],
-    timeZone: 'UTC',
-    serviceAccounts: [],
+    ...defaults,
     outside: { ...defaultOutsideSettings, allowed: ['127.0.0.1/32'] },
     infrastructure: { challengedEnvironments: [], primaryAccountTypes: [], providers: {} },
   },

@@ -1,4 +1,5 @@
 /** A program that serves engine, definitions and events with webhooks until it is killed. Argument: data directory. */
+
 import { join } from 'node:path'
 import pino from 'pino'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
@@ -8,6 +9,7 @@ import { orchestrationBackend } from '../../../src/backends/orchestration/orches
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
 import type { CallService } from '../../../src/external/service-call.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
+import { defaults } from '../../support/backend-settings.ts'
 
 const [dataDir, holdsBack] = process.argv.slice(2)
 let base = ''
@@ -35,9 +37,7 @@ const { server, start } = createBackendServer({
   call,
   log: pino({ level: 'silent' }),
   settings: {
-    adminRoles: ['admins'],
-    timeZone: 'UTC',
-    serviceAccounts: [],
+    ...defaults,
     outside: { ...defaultOutsideSettings, allowed: ['127.0.0.1'] },
     notifications: { types: { webhook: { secret: 'signing-key-1' } } },
   },

@@ -6,7 +6,6 @@ import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { defaultPipelineLimits } from '../../../src/backends/limits.ts'
 import { firstRestMs } from '../../../src/backends/orchestration/engine.ts'
 import { executionView } from '../../../src/backends/orchestration/execution-view.ts'
 import { ExpressionAnswers } from '../../../src/backends/orchestration/expressions/answers.ts'
@@ -21,6 +20,7 @@ import type { Turn } from '../../../src/backends/orchestration/machine/turn.ts'
 import type { Execution, Stage } from '../../../src/backends/orchestration/model.ts'
 import { createStageTypes } from '../../../src/backends/orchestration/stages/registry.ts'
 import { checkGraph } from '../../../src/backends/orchestration/submission/references.ts'
+import { defaults } from '../../support/backend-settings.ts'
 import { at, startEngine, V, W } from './support.ts'
 
 /** An execution whose stages count how often one of their members is read. */
@@ -54,8 +54,8 @@ function createTurn(): Turn {
   return {
     now: 1000,
     nextId,
-    stageTypes: createStageTypes(),
-    limits: defaultPipelineLimits,
+    stageTypes: createStageTypes({ ...defaults, preconfigured: [] }),
+    limits: defaults.limits,
     answers: new ExpressionAnswers(async () => undefined),
     completed: [],
     events: [],

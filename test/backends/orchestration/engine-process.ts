@@ -1,4 +1,5 @@
 /** A program that serves the engine and the definition store until it is killed. Arguments: data directory, clock offset in ms. */
+
 import { join } from 'node:path'
 import pino from 'pino'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
@@ -7,6 +8,7 @@ import { orchestrationBackend } from '../../../src/backends/orchestration/orches
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
 import type { CallService } from '../../../src/external/service-call.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
+import { defaults } from '../../support/backend-settings.ts'
 
 const [dataDir, offsetMs] = process.argv.slice(2)
 let base = ''
@@ -28,9 +30,7 @@ const { server, start } = createBackendServer({
   now: () => Date.now() + Number(offsetMs ?? 0),
   log: pino({ level: 'silent' }),
   settings: {
-    adminRoles: ['admins'],
-    timeZone: 'UTC',
-    serviceAccounts: [],
+    ...defaults,
     outside: { ...defaultOutsideSettings, allowed: ['127.0.0.1'] },
   },
 })

@@ -1,14 +1,16 @@
 /** Starts the engine with a clock that tests move, and has short names for what scenarios do all the time. */
+
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Backend } from '../../../src/backends/backend.ts'
-import { defaultPipelineLimits, type PipelineLimits } from '../../../src/backends/limits.ts'
+import type { PipelineLimits } from '../../../src/backends/limits.ts'
 import type { Execution, Stage, Task } from '../../../src/backends/orchestration/model.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
-import { defaultManifestSettings, type ManifestSettings } from '../../../src/backends/orchestration/settings.ts'
+import type { ManifestSettings } from '../../../src/backends/orchestration/settings.ts'
 import type { ScriptSettings } from '../../../src/backends/orchestration/stages/builds/settings.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../../../src/backends/outside/settings.ts'
 import type { CallService, ServiceAnswer } from '../../../src/external/service-call.ts'
+import { defaults } from '../../support/backend-settings.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 
 /** The task view (docs/contracts/orchestration.md#task-view). */
@@ -115,9 +117,9 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
       authorization: options.authorization,
       attemptMs: options.attemptMs,
       ...(options.script !== undefined && { script: options.script }),
-      limits: { ...defaultPipelineLimits, ...options.limits },
+      limits: { ...defaults.limits, ...options.limits },
       outside: { ...defaultOutsideSettings, ...options.outside },
-      manifests: { ...defaultManifestSettings, ...options.manifests },
+      manifests: { ...defaults.manifests, ...options.manifests },
     },
   })
   const ask: TestEngine['ask'] = (method, path, body, user) =>

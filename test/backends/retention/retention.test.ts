@@ -7,9 +7,10 @@ import { type TestContext, test } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { oldImages } from '../../../src/backends/infrastructure/providers/local/old-images.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
-import { defaultRetention, type RetentionSettings } from '../../../src/backends/retention/settings.ts'
+import type { RetentionSettings } from '../../../src/backends/retention/settings.ts'
 import { loadConfig } from '../../../src/config/config.ts'
 import { objectsOf } from '../../../src/json/values.ts'
+import { defaults } from '../../support/backend-settings.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -25,7 +26,7 @@ interface Instance extends Backends {
 
 async function startEngine(t: TestContext, retention: Partial<RetentionSettings>, dataDir?: string): Promise<Instance> {
   let now = start
-  const settings = { retention: { ...defaultRetention, intervalMs: 1000, ...retention } }
+  const settings = { retention: { ...defaults.retention, intervalMs: 1000, ...retention } }
   const backends = await startBackends(t, [definitionsBackend, orchestrationBackend], {
     now: () => now,
     settings,

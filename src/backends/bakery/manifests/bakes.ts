@@ -5,7 +5,6 @@ import { fieldOf, type JsonObject, textOf } from '../../../json/values.ts'
 import { authorFault, PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
 import { ProgramError, runProgram } from '../../outside/run-program.ts'
-import { defaultOutsideSettings } from '../../outside/settings.ts'
 import { manifestTypes } from './all.ts'
 import type { ManifestBake, ManifestType } from './manifest-type.ts'
 import type { ProgramCommand } from './programs.ts'
@@ -113,7 +112,7 @@ export class ManifestBakes {
         args: [...first, ...args],
         folder: work.path,
         environment,
-        sandbox: (this.#context.settings.outside ?? defaultOutsideSettings).sandbox,
+        sandbox: this.#context.settings.outside.sandbox,
         network: 'none',
         readOnly,
         timeLimitMs,

@@ -6,7 +6,6 @@ import type { BackendContext } from '../../backend.ts'
 import type { GitAccount } from '../../infrastructure/artifact-accounts/git-access.ts'
 import { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
 import { LocalProvider } from '../../infrastructure/providers/local/local.ts'
-import { defaultOutsideSettings } from '../../outside/settings.ts'
 import type { BuildServerType } from '../build-server.ts'
 import { BuildFiles } from './build-files.ts'
 import { BuildStore, localBuildMigrations } from './build-store.ts'
@@ -37,7 +36,7 @@ function openLocalBuilds(settings: LocalBuildSettings, context: BackendContext, 
   const folder = join(provider.dataDir, 'builds')
   const store = new BuildStore(db)
   const files = new BuildFiles(join(folder, 'kept'))
-  const { sandbox } = context.settings.outside ?? defaultOutsideSettings
+  const { sandbox } = context.settings.outside
   const accounts = (context.settings.infrastructure?.artifacts?.[gitAccounts] ?? []) as readonly GitAccount[]
   const outgoingOf = (repository: BuildRepository) => {
     const owner = [...settings.jobs, ...settings.sources].find((each) => each.repository === repository)

@@ -3,7 +3,7 @@
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { BuildServer } from '../build-server.ts'
-import { type BuildServiceSettings, defaultBuildServiceSettings } from '../settings.ts'
+import type { BuildServiceSettings } from '../settings.ts'
 import { PollMemory } from './memory.ts'
 import { ServerPoller } from './server-poller.ts'
 
@@ -15,7 +15,7 @@ export class BuildPollers {
   constructor(context: BackendContext, servers: ReadonlyMap<string, BuildServer>) {
     this.#context = context
     const memory = new PollMemory(context.db, context.now)
-    const settings = context.settings.builds ?? defaultBuildServiceSettings
+    const settings = context.settings.builds
     this.#memory = memory
     this.#pollers = servers
       .values()

@@ -9,7 +9,6 @@ import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress, optionalFlag, setting, settings } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import { createOutsideCalls, type OutsideAnswer, OutsideError, operatorAddress } from '../../outside/call-outside.ts'
-import { defaultOutsideSettings } from '../../outside/settings.ts'
 import { useKeys } from '../../rights/outside-account.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import { MetricError, type MetricSourceType, type OpenAccount } from '../metric-source.ts'
@@ -86,7 +85,7 @@ export interface SourceAddress {
 
 export function createSourceCalls(context: BackendContext, { account, title, baseUrl, headers: own }: SourceAddress) {
   const agents = { 'http:': new http.Agent({ keepAlive: true }), 'https:': new https.Agent({ keepAlive: true }) }
-  const callOutside = createOutsideCalls(context.settings.outside ?? defaultOutsideSettings, { ...bounds, agents })
+  const callOutside = createOutsideCalls(context.settings.outside, { ...bounds, agents })
   const name = `The metrics account "${account}" (${title})`
   // Answers that come together are each read for milliseconds, in which others would wait.
   const reading = new WorkLine(1)

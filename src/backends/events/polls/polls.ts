@@ -9,7 +9,7 @@ import { digestUuid } from '../../stores/digest-uuid.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import type { Event } from '../event.ts'
 import type { EventLog } from '../event-log.ts'
-import { defaultTriggerSettings, type TriggerSettings } from '../trigger-settings.ts'
+import type { TriggerSettings } from '../trigger-settings.ts'
 import { TriggeredPipelines } from '../triggered-pipelines.ts'
 import { groupTriggers, type PollGroup } from './poll-groups.ts'
 import { PollStates } from './poll-states.ts'
@@ -56,7 +56,7 @@ export class Polls {
     this.#parts = parts
     const types = [...new Set(sources.map(({ triggerType }) => triggerType))]
     this.#triggered = new TriggeredPipelines({ context, pipelines, types, retryMs: retriedLooks * pauses.lookMs })
-    this.#settings = parts.context.settings.triggers ?? defaultTriggerSettings
+    this.#settings = parts.context.settings.triggers
     this.#states = new PollStates(parts.context.db)
     this.#line = new WorkLine(this.#settings.polls.atATime)
   }

@@ -5,7 +5,7 @@ import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
 import { fetchCommit, isRevision, withoutUserinfo } from '../../outside/git-repository.ts'
 import { ProgramError } from '../../outside/run-program.ts'
-import { defaultOutsideSettings, type OutsideSettings } from '../../outside/settings.ts'
+import type { OutsideSettings } from '../../outside/settings.ts'
 import { fetchTimeoutMs, listedAccounts, maxArtifactBytes } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { artifactTokenKeys, checkHosts, credentialKeys } from './credentials.ts'
@@ -24,7 +24,7 @@ function openAccounts(accounts: readonly GitAccount[], { settings: { outside } }
   return accounts.map((account) => ({
     name: account.name,
     types: ['git/repo', 'git/file'],
-    fetch: (artifact) => fetchFromRepository(parseArtifact(artifact), account, outside ?? defaultOutsideSettings),
+    fetch: (artifact) => fetchFromRepository(parseArtifact(artifact), account, outside),
   }))
 }
 

@@ -11,11 +11,11 @@ import {
   OutsideError,
   operatorAddress,
 } from '../../outside/call-outside.ts'
-import { defaultOutsideSettings, type OutsideSettings } from '../../outside/settings.ts'
+import type { OutsideSettings } from '../../outside/settings.ts'
 import { fetchTimeoutMs, maxArtifactBytes } from './account-type.ts'
 
 export interface SourceSettings {
-  readonly outside: OutsideSettings | undefined
+  readonly outside: OutsideSettings
   /** Address of the configuration, whose server may name others of its own. */
   readonly configured?: string
   /** Longest time of a fetch with all its calls. */
@@ -53,7 +53,7 @@ export function createSource(settings: SourceSettings): () => SourceGet {
   return () => {
     const endMs = performance.now() + timeoutMs
     const get: GetOnce = async (url, headers, method) => {
-      const call = createOutsideCalls(outside ?? defaultOutsideSettings, {
+      const call = createOutsideCalls(outside, {
         maxAnswerBytes: maxBytes,
         timeoutMs: Math.max(1, Math.ceil(endMs - performance.now())),
         caller: 'Artifact accounts',

@@ -20,7 +20,7 @@ const emptyLists = ['/capabilities/deploymentMonitors', '/installedPlugins']
 
 export function preconfiguredRoutes(app: FastifyInstance, context: BackendContext, outside: OutsideSettings): void {
   app.get('/webhooks/preconfigured', async (request) => (await readablePreconfigured(request, context, outside)).map(toView))
-  app.get('/jobs/preconfigured', () => (context.settings.manifests?.jobs ?? []).map(toJobView))
+  app.get('/jobs/preconfigured', () => context.settings.manifests.jobs.map(toJobView))
   for (const path of emptyLists) app.get(path, () => [])
 }
 
@@ -28,7 +28,7 @@ export function stageTypeRoutes(app: FastifyInstance, context: BackendContext, o
   const refusals = refusalsOf(context)
   app.get('/capabilities/stageTypes', async (request) => {
     const preconfigured = await readablePreconfigured(request, context, outside)
-    const descriptions = [...createStageTypes({ preconfigured, manifests: context.settings.manifests }).values()].flatMap(
+    const descriptions = [...createStageTypes({ ...context.settings, preconfigured }).values()].flatMap(
       ({ description }) => description ?? [],
     )
     return toStageTypesAnswer(descriptions, 'embedded', refusals)
@@ -36,7 +36,7 @@ export function stageTypeRoutes(app: FastifyInstance, context: BackendContext, o
 }
 
 /** Why stages of a type fail on this instance. */
-function refusalsOf({ settings: { bakery, script = {} } }: BackendContext): ReadonlyMap<string, string> {
+function refusalsOf({ settings: { bakery, script } }: BackendContext): ReadonlyMap<string, string> {
   const missingHost = describeMissingHost(script)
   return new Map([
     ...(bakery?.allowsCommands === true ? [] : [[runCommandStage.type, describeRefusal('The stage')] as const]),

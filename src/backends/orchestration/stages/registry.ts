@@ -1,7 +1,7 @@
 /** All stage types that the engine knows. */
 import { stageDescriptions } from '../../../stage-types/all.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
-import { defaultManifestSettings, type ManifestSettings } from '../settings.ts'
+import type { ManifestSettings } from '../settings.ts'
 import { deleteApplicationStage, upsertApplicationStages } from './applications.ts'
 import { artifactStages } from './artifacts.ts'
 import { createBuildStages } from './builds/build-stages.ts'
@@ -115,15 +115,14 @@ function createManifestStages({ guards, absenceMs }: ManifestSettings): StageTyp
 
 /** What the configuration says about stage types. */
 interface StageTypeSettings extends Pick<OutsideSettings, 'preconfigured'> {
-  readonly manifests?: ManifestSettings | undefined
-  readonly script?: ScriptSettings | undefined
+  readonly manifests: ManifestSettings
+  readonly script: ScriptSettings
 }
 
 /** With the types that the configuration adds. */
-export function createStageTypes({ preconfigured, manifests, script }: StageTypeSettings = { preconfigured: [] }): StageTypes {
-  const settings = manifests ?? defaultManifestSettings
-  const own = [...builtIn, ...createBuildStages(script ?? {}), ...createManifestStages(settings)]
+export function createStageTypes({ preconfigured, manifests, script }: StageTypeSettings): StageTypes {
+  const own = [...builtIn, ...createBuildStages(script), ...createManifestStages(manifests)]
   const described = own.map((type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }))
-  const added = [...preconfigured.map(preconfiguredWebhookStage), ...settings.jobs.map(preconfiguredJobStage)]
+  const added = [...preconfigured.map(preconfiguredWebhookStage), ...manifests.jobs.map(preconfiguredJobStage)]
   return new Map([...described, ...added].map((type) => [type.type, type]))
 }

@@ -1,4 +1,5 @@
 /** Finished builds of a Jenkins as events. */
+
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,9 +8,9 @@ import { type TestContext, test } from 'node:test'
 import type { BuildServer } from '../../../../src/backends/builds/build-server.ts'
 import { createBuildsBackend } from '../../../../src/backends/builds/builds.ts'
 import { toBuildEvent } from '../../../../src/backends/builds/polls/build-event.ts'
-import { defaultBuildServiceSettings } from '../../../../src/backends/builds/settings.ts'
 import { eventsBackend } from '../../../../src/backends/events/events.ts'
 import { fieldAt, type JsonObject, objectOf } from '../../../../src/json/values.ts'
+import { defaults } from '../../../support/backend-settings.ts'
 import { startBackends } from '../../../support/backends.ts'
 import { Reply } from '../../../support/upstream.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -39,7 +40,7 @@ async function startPolls(t: TestContext, { handlesFirstBuilds = true, status = 
     ...(dataDir !== undefined && { dataDir }),
     settings: {
       buildServers: { jenkins: jenkinsOf([master]) },
-      builds: { ...defaultBuildServiceSettings, pollSeconds: 0.02, handlesFirstBuilds },
+      builds: { ...defaults.builds, pollSeconds: 0.02, handlesFirstBuilds },
     },
     others: async (_service, { body }) => {
       if (status() === 200) events.push(body as JsonObject)
@@ -159,7 +160,7 @@ test('a build whose event comes twice starts a pipeline once', async (t) => {
     now: () => nowMs,
     settings: {
       buildServers: { jenkins: jenkinsOf([{ name: 'ci-main', address: jenkins.url }]) },
-      builds: { ...defaultBuildServiceSettings, pollSeconds: 0.02 },
+      builds: { ...defaults.builds, pollSeconds: 0.02 },
     },
     others: recording.call,
   })

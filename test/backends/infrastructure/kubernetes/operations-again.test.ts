@@ -1,4 +1,5 @@
 /** Operations that run again after a crash, their order, and what stops them. */
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { BackendContext } from '../../../../src/backends/backend.ts'
@@ -10,6 +11,7 @@ import { KindTable } from '../../../../src/backends/infrastructure/providers/kub
 import { createKubernetesOperations } from '../../../../src/backends/infrastructure/providers/kubernetes/operations/all.ts'
 import type { KubernetesParts } from '../../../../src/backends/infrastructure/providers/kubernetes/parts.ts'
 import type { JsonObject } from '../../../../src/json/values.ts'
+import { defaults } from '../../../support/backend-settings.ts'
 import { startControlPlane } from '../../../support/kubernetes.ts'
 import type { KubernetesClient } from '../../../support/kubernetes-client.ts'
 import { kubernetesSettings } from '../../../support/kubernetes-infrastructure.ts'
@@ -34,7 +36,7 @@ function operationsOf(api: ClusterApi, changes: string[] = []) {
     },
   }))
   assert.ok(account)
-  const context = { settings: { adminRoles: [], timeZone: 'UTC', serviceAccounts: [] }, steady: () => performance.now() }
+  const context = { settings: defaults, steady: () => performance.now() }
   const parts: KubernetesParts = {
     context: context as unknown as BackendContext,
     settings,

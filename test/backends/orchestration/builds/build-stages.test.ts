@@ -138,7 +138,7 @@ const pauses: [where: 'embedded' | 'external', seconds: number, backoffPeriodMs:
   ['embedded', 600, 20_000, 20_000],
 ]
 test('pauses between two looks grow with the age of the stage', async () => {
-  const queue = createBuildStages({})[0]?.steps[1] as CallStep
+  const queue = createBuildStages({ host: undefined, job: undefined })[0]?.steps[1] as CallStep
   for (const [where, seconds, backoffPeriodMs, pollMs] of pauses) {
     const context = {
       stage: { startTime: 1000, context: { ...app, queuedBuild: '41', backoffPeriodMs } },

@@ -71,7 +71,7 @@ export class LocalProvider implements CloudProvider {
     const { db, now } = context
     const dataDir = dirname(db.location() ?? '')
     const desired = new Desired(db)
-    const images = new ImageStore({ db, dataDir, now, bounds: settings.images, sandbox: context.settings.outside?.sandbox })
+    const images = new ImageStore({ db, dataDir, now, bounds: settings.images, sandbox: context.settings.outside.sandbox })
     const users = openAccountUsers(settings.accounts)
     for (const { name } of settings.accounts) {
       const problem = users.problemOf(name)

@@ -8,7 +8,6 @@ import { PortError } from '../../../../ports/port-error.ts'
 import { ownSources } from '../../../../runtime/own-sources.ts'
 import { openSandbox, SandboxError } from '../../../../sandbox/sandbox.ts'
 import type { FileUser } from '../../../../storage/directory-trees.ts'
-import { defaultOutsideSettings } from '../../../outside/settings.ts'
 import { isWithin, workFolderOf } from './builder-process.ts'
 import type { OperationParts } from './operations/parts.ts'
 
@@ -49,7 +48,7 @@ async function confine(
   { context, users, dataDir, variables }: SandboxParts,
   { id, account, cache, readable, sources = [] }: ProgramPlaces,
 ): Promise<string[]> {
-  const { sandbox } = context.settings.outside ?? defaultOutsideSettings
+  const { sandbox } = context.settings.outside
   const { wrap } = await openSandbox(sandbox).catch((error: unknown) => {
     throw error instanceof SandboxError ? new PortError(500, error.message) : error
   })

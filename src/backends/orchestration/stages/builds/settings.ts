@@ -7,4 +7,4 @@ export const scriptKeys = settings({
 })
 
 /** Plain data, for the worker thread. */
-export type ScriptSettings = Readonly<Partial<SettingsOf<typeof scriptKeys>>>
+export type ScriptSettings = Readonly<SettingsOf<typeof scriptKeys>>
