@@ -1,8 +1,14 @@
 /** Fetches lists and archives of plug-ins. */
 import { createHash } from 'node:crypto'
-import { addressFrom, createOutsideCalls, operatorAddress } from '../backends/outside/call-outside.ts'
+import {
+  addressFrom,
+  createOutsideCalls,
+  followRedirects,
+  hrefOf,
+  type OperatorAddress,
+  operatorAddress,
+} from '../backends/outside/call-outside.ts'
 import type { OutsideSettings } from '../backends/outside/settings.ts'
-import { isRedirect, maxRedirects } from '../upstreams/redirects.ts'
 import type { ServiceTls } from '../upstreams/service-tls.ts'
 import type { PluginRelease } from './releases.ts'
 
@@ -34,20 +40,11 @@ export function createDownloads({ restrictions, lists, front50Urls, tls = {} }: 
     caller: 'Plugin downloads',
   })
 
-  async function fetchBytes(url: string): Promise<Buffer> {
-    let address = url
-    let known = operators
-    for (let followed = 0; followed <= maxRedirects; followed++) {
-      const from = addressFrom(address, known)
-      // Where a server of others leads is theirs, too.
-      if (typeof from === 'string') known = []
-      const { status, headers, bytes } = await call({ method: 'GET', url: from, headers: { accept: '*/*' }, body: undefined })
-      if (status === 200) return bytes
-      const [target] = [headers['location']].flat()
-      if (!isRedirect(status) || target === undefined) throw new Error(`${new URL(address).host} answered ${status}`)
-      address = new URL(target, address).href
-    }
-    throw new Error(`${new URL(url).host} redirects more than ${maxRedirects} times`)
+  async function fetchBytes(address: string): Promise<Buffer> {
+    const ask = (url: string | OperatorAddress) => call({ method: 'GET', url, headers: { accept: '*/*' }, body: undefined })
+    const { answer, url } = await followRedirects(addressFrom(address, operators), operators, ask)
+    if (answer.status !== 200) throw new Error(`${new URL(hrefOf(url)).host} answered ${answer.status}`)
+    return answer.bytes
   }
 
   async function archive({ url, sha512sum }: PluginRelease): Promise<Buffer> {

@@ -1,8 +1,9 @@
 /** Forwards requests below `/proxies/{id}` to configured services outside the platform. */
 import { GatewayError } from '../errors.ts'
 import { encodeSegments } from '../http/encode-path.ts'
+import type { Answer } from '../net/call.ts'
 import { isRedirect, maxRedirects } from '../upstreams/redirects.ts'
-import { type ConfiguredAnswer, callConfigured } from './call-configured.ts'
+import { callConfigured } from './call-configured.ts'
 import type { ProxySettings } from './settings.ts'
 
 export interface ProxyRequest {
@@ -15,7 +16,7 @@ export interface ProxyRequest {
   readonly body: Buffer | undefined
 }
 
-export interface ProxyAnswer extends ConfiguredAnswer {
+export interface ProxyAnswer extends Answer {
   /** That answered. */
   readonly url: URL
 }

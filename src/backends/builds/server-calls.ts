@@ -4,16 +4,16 @@ import https from 'node:https'
 import { LRUCache } from 'lru-cache'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { numberOf } from '../../json/values.ts'
+import { CallError } from '../../net/call.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { BackendContext } from '../backend.ts'
 import {
   addressFrom,
   type CallOutside,
   createOutsideCalls,
-  hrefOf,
+  followRedirects,
   type OperatorAddress,
   type OutsideAnswer,
-  OutsideError,
   type OutsideTls,
   operatorAddress,
 } from '../outside/call-outside.ts'
@@ -70,7 +70,6 @@ export interface ServerCalls {
 
 const usualTimeoutMs = 20_000
 const usualMaxBytes = 16 * 1024 * 1024
-const maxRedirects = 5
 const maxConnections = 8
 /** Characters of kept answers. */
 const maxKept = 8 * 1024 * 1024
@@ -140,23 +139,22 @@ function toUrl({ access, server }: CallParts, path: string): string | OperatorAd
 
 /** Only reads are redirected: what a changing call redirects to is a page for people. */
 async function follow(parts: CallParts, first: string | OperatorAddress, call: ServerCall): Promise<OutsideAnswer> {
-  let url = first
-  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+  const { access, server } = parts
+  const ask = async (url: string | OperatorAddress) => {
+    if (url !== first && typeof url === 'string' && call.mayLeave !== true) {
+      const text = `The build server "${access.name}" redirects to ${URL.parse(url)?.origin ?? 'a malformed address'}.`
+      throw new PortError(502, `${text} Set its address in ${access.settingKey} to where it is now.`)
+    }
     const answer = await callOnce(parts, url, call)
     parts.circuit.succeed()
-    const { location } = answer.headers
-    const isRedirect = answer.status > 300 && answer.status < 400 && answer.status !== 304 && typeof location === 'string'
-    if (!isRedirect || !isReading(call)) return checkAnswer(parts, answer, call)
-    const next = URL.parse(location, hrefOf(url))
-    if (next === null || (next.origin !== parts.server.url.origin && call.mayLeave !== true)) {
-      const { name, settingKey } = parts.access
-      const text = `The build server "${name}" redirects to ${next?.origin ?? 'a malformed address'}.`
-      throw new PortError(502, `${text} Set its address in ${settingKey} to where it is now.`)
-    }
-    // Where a server of others leads is theirs, too.
-    url = addressFrom(next.href, typeof url === 'string' ? [] : [parts.server])
+    return answer
   }
-  throw new PortError(502, `The build server "${parts.access.name}" redirects more than ${maxRedirects} times.`)
+  try {
+    const answer = isReading(call) ? (await followRedirects(first, [server], ask)).answer : await ask(first)
+    return checkAnswer(parts, answer, call)
+  } catch (error) {
+    throw toServerError(access, error, true)
+  }
 }
 
 async function callOnce(parts: CallParts, url: string | OperatorAddress, call: ServerCall): Promise<OutsideAnswer> {
@@ -195,7 +193,7 @@ function createCall({ agents, outside }: CallParts, call: ServerCall): CallOutsi
 
 /** A connection that was reset may have been a kept one. */
 function retryOnce(error: unknown, call: () => Promise<OutsideAnswer>): Promise<OutsideAnswer> {
-  if (error instanceof OutsideError && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) return call()
+  if (error instanceof CallError && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) return call()
   throw error
 }
 
@@ -219,12 +217,12 @@ function limitError(name: string, ms: number): PortError {
 
 /** Not an answer that is too large. */
 function isSilence(error: unknown): boolean {
-  return error instanceof OutsideError && (error.fault !== 'failed' || error.code !== undefined)
+  return error instanceof CallError && (error.fault !== 'failed' || error.code !== undefined)
 }
 
 /** Whether an unanswered call arrived is not known, unless no connection was made. */
 function toServerError({ name }: ServerAccess, error: unknown, isRead: boolean): unknown {
-  if (!(error instanceof OutsideError)) return error
+  if (!(error instanceof CallError)) return error
   if (error.fault === 'forbidden') return new PortError(502, error.message)
   if (!isSilence(error)) return new PortError(502, `The answer of the build server "${name}" cannot be used: ${error.message}`)
   const isUnsent = error.fault === 'unknown-host' || error.code === 'ECONNREFUSED'

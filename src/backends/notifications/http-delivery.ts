@@ -1,6 +1,7 @@
 /** Delivery by one HTTP request, and the meaning of its response. */
 import { formatJson } from '../../json/json.ts'
-import { type CallOutside, hrefOf, type OperatorAddress, type OutsideAnswer, OutsideError } from '../outside/call-outside.ts'
+import { CallError } from '../../net/call.ts'
+import { type CallOutside, hrefOf, type OperatorAddress, type OutsideAnswer } from '../outside/call-outside.ts'
 import { retryAfterOf } from '../outside/retry-after.ts'
 import { DeliveryError } from './notification-type.ts'
 
@@ -41,7 +42,7 @@ async function callOnce(call: CallOutside, { url, headers, body }: Required<Http
       body: text,
     })
   } catch (error) {
-    if (!(error instanceof OutsideError))
+    if (!(error instanceof CallError))
       throw new DeliveryError('The request cannot be sent: a header or the address is malformed.')
     const message = URL.canParse(hrefOf(url)) ? error.message : 'The address is not absolute, such as https://chat.example/hook.'
     throw new DeliveryError(message, { isFinal: error.fault === 'forbidden' })

@@ -1,14 +1,12 @@
 /** Calls to addresses: those of authors within the restrictions of the configuration, those of the operator without. */
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
-import type { IncomingMessage } from 'node:http'
-import http from 'node:http'
-import type { RequestOptions as HttpsRequestOptions } from 'node:https'
-import https from 'node:https'
+import type http from 'node:http'
+import type https from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { ConnectionOptions, SecureContextOptions } from 'node:tls'
-import { readAnswerBytes } from '../../net/read-answer.ts'
+import { type Answer, CallError, call, toCallError } from '../../net/call.ts'
 import { isInRanges, toRanges } from '../../settings/network-range.ts'
 import { refusedMethods } from '../../stage-types/control.ts'
 import { createRegexMeter, matchesWhole } from '../regex/bounded-regex.ts'
@@ -24,29 +22,8 @@ export interface OutsideRequest {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface OutsideAnswer {
-  readonly status: number
-  /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string | string[]>>
+export interface OutsideAnswer extends Answer {
   readonly text: string
-  readonly bytes: Buffer
-}
-
-type OutsideFault =
-  /** The restrictions do not allow the address. */
-  'forbidden' | 'unknown-host' | 'timeout' | 'failed'
-
-export class OutsideError extends Error {
-  override readonly name = 'OutsideError'
-  readonly fault: OutsideFault
-  /** Of the system: `ECONNREFUSED`. */
-  readonly code: string | undefined
-
-  constructor(fault: OutsideFault, message: string, code?: string) {
-    super(message)
-    this.fault = fault
-    this.code = code
-  }
 }
 
 /** Certificates for a server of the configuration. */
@@ -69,7 +46,7 @@ export class OperatorAddress {
  *
  * @param base Of the configuration, or an instance that the infrastructure has placed
  * @param path Begins with one slash or a question mark
- * @throws {OutsideError} forbidden, when it would lead elsewhere
+ * @throws {CallError} forbidden, when it would lead elsewhere
  */
 export function operatorAddress(base: string, path = '', tls: OutsideTls = {}): OperatorAddress {
   const root = new URL(base)
@@ -86,7 +63,7 @@ export function operatorAddress(base: string, path = '', tls: OutsideTls = {}): 
     (url.pathname === root.pathname || url.pathname.startsWith(`${folder}/`) || url.pathname === folder)
   if (stays) return new OperatorAddress(url, tls)
   const text = `"${path.slice(0, 200)}" is no path below ${root.origin}${folder}. Begin it with one slash, such as /health.`
-  throw new OutsideError('forbidden', text)
+  throw new CallError('forbidden', text)
 }
 
 /** What a server of the operator has answered as address: a redirect, a next page, an entry of a list. Others are as an author's. */
@@ -94,6 +71,37 @@ export function addressFrom(text: string, operators: readonly OperatorAddress[])
   const url = URL.parse(text)
   const own = operators.find((each) => each.url.origin === url?.origin)
   return own === undefined || url === null ? text : new OperatorAddress(url, own.tls)
+}
+
+const maxRedirects = 5
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+interface Followed {
+  readonly answer: OutsideAnswer
+  readonly url: string | OperatorAddress
+}
+
+/**
+ * Follows redirects of a read. Each address is checked anew; where a server of others leads is theirs, too.
+ *
+ * @param operators Servers that may lead to each other
+ * @param ask Makes one call; credentials are for addresses that it knows
+ * @throws {CallError} failed, when they do not end; whatever `ask` throws
+ */
+export async function followRedirects(
+  first: string | OperatorAddress,
+  operators: readonly OperatorAddress[],
+  ask: (url: string | OperatorAddress) => Promise<OutsideAnswer>,
+): Promise<Followed> {
+  let url = first
+  for (let count = 0; count <= maxRedirects; count++) {
+    const answer = await ask(url)
+    const { location } = answer.headers
+    if (!redirects.has(answer.status) || location === undefined) return { answer, url }
+    url = addressFrom(URL.parse(location, hrefOf(url))?.href ?? location, typeof url === 'string' ? [] : operators)
+  }
+  const { host, pathname } = new URL(hrefOf(first))
+  throw new CallError('failed', `${host}${pathname} redirects more than ${maxRedirects} times.`)
 }
 
 export function hrefOf(address: string | OperatorAddress): string {
@@ -109,7 +117,7 @@ interface OutsideBounds {
   readonly agents?: { readonly 'http:': http.Agent; readonly 'https:': https.Agent }
 }
 
-/** @throws {OutsideError} */
+/** @throws {CallError} */
 export type CallOutside = (request: OutsideRequest) => Promise<OutsideAnswer>
 
 const stageBounds: OutsideBounds = { maxAnswerBytes: 1024 * 1024, timeoutMs: 20_000, caller: 'Stages' }
@@ -128,42 +136,20 @@ const internalNetworks = {
 
 /** Redirects are not followed: their target would be another address. */
 export function createOutsideCalls(settings: OutsideSettings, bounds = stageBounds): CallOutside {
-  const { timeoutMs, caller, agents } = bounds
+  const { timeoutMs, caller, agents, maxAnswerBytes: maxBytes } = bounds
   const judge = new Judge(settings, caller)
   return async ({ method, url, headers, body, signal }) => {
     if (refusedMethods.includes(method))
-      throw new OutsideError(
+      throw new CallError(
         'forbidden',
         `${caller} must not use the method ${method}. Use one of GET, HEAD, POST, PUT, PATCH, DELETE.`,
       )
-    const isAuthors = typeof url === 'string'
-    const target = isAuthors ? judge.checkUrl(url) : url.url
-    const protocol = target.protocol as 'http:' | 'https:'
-    const limit = AbortSignal.timeout(timeoutMs)
-    const options: HttpsRequestOptions = {
-      ...(isAuthors ? { lookup: judge.lookup } : url.tls),
-      method,
-      headers: { ...headers, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
-      timeout: timeoutMs,
-      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-      agent: (isAuthors ? undefined : agents?.[protocol]) ?? false,
-    }
-    return new Promise((resolve, reject) => {
-      const fail = (error: NodeJS.ErrnoException) => reject(toOutsideError(error, target.host, timeoutMs))
-      let isAnswered = false
-      // A method or header that HTTP does not allow is refused by an exception.
-      const sent = (protocol === 'https:' ? https : http).request(target, options, (answer) => {
-        isAnswered = true
-        readAnswer(answer, bounds.maxAnswerBytes).then(resolve, fail)
-      })
-      sent.on('timeout', () => sent.destroy(noAnswer(target.host, timeoutMs)))
-      sent.on('error', fail)
-      // Without a response and without an error: the server switched protocols.
-      sent.on('close', () => {
-        if (!isAnswered) fail(new Error('it closed the connection, or switched protocols, without a response'))
-      })
-      sent.end(body)
-    })
+    const place =
+      typeof url === 'string'
+        ? { url: judge.checkUrl(url), lookup: judge.lookup }
+        : { url: url.url, tls: url.tls, agent: agents?.[url.url.protocol as 'http:' | 'https:'] }
+    const answer = await call({ ...place, method, headers, body, signal, timeoutMs, maxBytes })
+    return { ...answer, text: answer.bytes.toString('utf8') }
   }
 }
 
@@ -177,7 +163,7 @@ interface OutsideAddress {
  * The same restrictions for a program that makes its calls itself, and should call only these addresses.
  *
  * @param url Absolute, with a scheme of the configuration
- * @throws {OutsideError} forbidden, unknown-host
+ * @throws {CallError} forbidden, unknown-host
  */
 export async function checkOutsideAddress(settings: OutsideSettings, caller: string, url: string): Promise<OutsideAddress> {
   const judge = new Judge(settings, caller)
@@ -189,12 +175,8 @@ export async function checkOutsideAddress(settings: OutsideSettings, caller: str
   try {
     return { url: target, addresses: (await promise).map(({ address }) => address) }
   } catch (error) {
-    throw toOutsideError(error as NodeJS.ErrnoException, target.host, 0)
+    throw toCallError(error, target.host)
   }
-}
-
-function noAnswer(host: string, timeoutMs: number): OutsideError {
-  return new OutsideError('timeout', `${host} did not answer within ${timeoutMs / 1000} s.`)
 }
 
 class Judge {
@@ -216,11 +198,11 @@ class Judge {
     ])
   }
 
-  /** @throws {OutsideError} forbidden */
+  /** @throws {CallError} forbidden */
   checkUrl(text: string): URL {
     const { hostNames, schemes, allowed, rejects } = this.#settings
     if (!URL.canParse(text))
-      throw new OutsideError('forbidden', `"${text.slice(0, 200)}" is not an absolute address such as https://ci.example/build.`)
+      throw new CallError('forbidden', `"${text.slice(0, 200)}" is not an absolute address such as https://ci.example/build.`)
     const url = new URL(text)
     const host = url.hostname.replace(/^\[|\]$/g, '')
     if (!(schemes as readonly string[]).includes(url.protocol.slice(0, -1)))
@@ -260,8 +242,8 @@ class Judge {
     return (isInRanges(this.#barred, address) || isOwnAddress) && !isInRanges(this.#permitted, address)
   }
 
-  #forbidden(host: string, reason: string, setting: string): OutsideError {
-    return new OutsideError(
+  #forbidden(host: string, reason: string, setting: string): CallError {
+    return new CallError(
       'forbidden',
       `${this.#caller} must not call ${host}: ${reason}. An operator can allow it by ${key}.${setting}.`,
     )
@@ -272,21 +254,4 @@ class Judge {
 function isOwn(address: string): boolean {
   const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map((each) => each.address))
   return isInRanges(toRanges(own), address)
-}
-
-function toOutsideError(error: NodeJS.ErrnoException, host: string, timeoutMs: number): OutsideError {
-  if (error instanceof OutsideError) return error
-  if (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN')
-    return new OutsideError('unknown-host', `The host ${host} is unknown.`)
-  if (error.name === 'TimeoutError' || error.name === 'AbortError') return noAnswer(host, timeoutMs)
-  return new OutsideError('failed', `${host} cannot be called: ${error.message}`, error.code)
-}
-
-async function readAnswer(answer: IncomingMessage, maxAnswerBytes: number): Promise<OutsideAnswer> {
-  const tooLarge = () => new OutsideError('failed', `The response is larger than ${maxAnswerBytes} bytes.`)
-  const bytes = await readAnswerBytes(answer, maxAnswerBytes, tooLarge)
-  const headers = Object.fromEntries(
-    Object.entries(answer.headers).filter(([, value]) => value !== undefined),
-  ) as OutsideAnswer['headers']
-  return { status: answer.statusCode ?? 0, headers, bytes, text: bytes.toString('utf8') }
 }

@@ -19,7 +19,7 @@ const refused = [
 
 for (const path of refused) {
   test(`the path ${JSON.stringify(path)} leads nowhere`, () => {
-    assert.throws(() => operatorAddress(base, path), { name: 'OutsideError', fault: 'forbidden' })
+    assert.throws(() => operatorAddress(base, path), { name: 'CallError', fault: 'forbidden' })
   })
 }
 

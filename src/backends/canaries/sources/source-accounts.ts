@@ -5,10 +5,11 @@ import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { parseIfJson } from '../../../json/json.ts'
 import { fieldAt, listOf, textOf } from '../../../json/values.ts'
+import { CallError } from '../../../net/call.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress, optionalFlag, setting, settings } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
-import { createOutsideCalls, type OutsideAnswer, OutsideError, operatorAddress } from '../../outside/call-outside.ts'
+import { createOutsideCalls, type OutsideAnswer, operatorAddress } from '../../outside/call-outside.ts'
 import { useKeys } from '../../rights/outside-account.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import { MetricError, type MetricSourceType, type OpenAccount } from '../metric-source.ts'
@@ -93,7 +94,7 @@ export function createSourceCalls(context: BackendContext, { account, title, bas
     const sent = { accept: 'application/json', ...headers, ...(await own?.()) }
     const request = { method, url: operatorAddress(baseUrl, path), headers: sent, body }
     const answer = await callOutside(request).catch((error: unknown) => {
-      if (!(error instanceof OutsideError)) throw error
+      if (!(error instanceof CallError)) throw error
       throw new MetricError(`${name} cannot be asked: ${error.message}`, error.fault !== 'forbidden')
     })
     await reading.run(() => setImmediate())

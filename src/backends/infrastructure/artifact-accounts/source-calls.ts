@@ -1,14 +1,14 @@
 /** Calls to sources of artifacts: bounded, within the restrictions, and without credentials for other servers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { numberOf } from '../../../json/values.ts'
+import { CallError } from '../../../net/call.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import {
-  addressFrom,
   createOutsideCalls,
+  followRedirects,
   hrefOf,
   type OperatorAddress,
   type OutsideAnswer,
-  OutsideError,
   operatorAddress,
 } from '../../outside/call-outside.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
@@ -41,7 +41,6 @@ export interface GetOptions {
 /** @throws {PortError} 400 for an address that is not allowed, 404, 502, 503 while calls are limited, 504 */
 export type SourceGet = (url: string | OperatorAddress, options?: GetOptions) => Promise<OutsideAnswer>
 
-const maxRedirects = 5
 /** A source that limits calls is asked again, if it says to wait no longer than this. */
 const longestWaitS = 5
 const mostWaits = 2
@@ -52,24 +51,23 @@ export function createSource(settings: SourceSettings): () => SourceGet {
   const operators = configured === undefined ? [] : [operatorAddress(configured)]
   return () => {
     const endMs = performance.now() + timeoutMs
-    const get: GetOnce = async (url, headers, method) => {
-      const call = createOutsideCalls(outside, {
-        maxAnswerBytes: maxBytes,
-        timeoutMs: Math.max(1, Math.ceil(endMs - performance.now())),
-        caller: 'Artifact accounts',
-      })
-      try {
-        return await call({ method, url, headers, body: undefined })
-      } catch (error) {
-        throw toFetchError(error)
+    return async (first, { method = 'GET', headers, credentials, isFixed = false, ...options } = {}) => {
+      const ask = (url: string | OperatorAddress) => {
+        const isOwn = URL.parse(hrefOf(url))?.origin === URL.parse(hrefOf(first))?.origin
+        const call = createOutsideCalls(outside, {
+          maxAnswerBytes: maxBytes,
+          timeoutMs: Math.max(1, Math.ceil(endMs - performance.now())),
+          caller: 'Artifact accounts',
+        })
+        const sent = { 'user-agent': 'fairlead', accept: '*/*', ...headers, ...(isOwn && credentials) }
+        return call({ method, url, headers: sent, body: undefined })
       }
-    }
-    return async (url, options = {}) => {
+      const get = async () => (isFixed ? { answer: await ask(first), url: first } : followRedirects(first, operators, ask))
       for (let waits = 0; ; waits++) {
-        const { answer, place } = await follow(url, options, { get, operators })
+        const { answer, url } = await get().catch((error) => Promise.reject(toFetchError(error)))
         const waitS = isLimited(answer) ? (numberOf(answer.headers['retry-after']) ?? Number.POSITIVE_INFINITY) : 0
         const isWaiting = isLimited(answer) && waitS <= longestWaitS && performance.now() + waitS * 1000 < endMs
-        if (!isWaiting || waits === mostWaits) return checkAnswer(answer, place, options)
+        if (!isWaiting || waits === mostWaits) return checkAnswer(answer, shownAddress(hrefOf(url)), options)
         await sleep(waitS * 1000)
       }
     }
@@ -80,43 +78,8 @@ const statuses = { forbidden: 400, 'unknown-host': 400, timeout: 504, failed: 50
 
 /** The failure of a call, as an answer. */
 export function toFetchError(error: unknown): unknown {
-  if (!(error instanceof OutsideError)) return error
+  if (!(error instanceof CallError)) return error
   return new PortError(statuses[error.fault], `The artifact cannot be fetched: ${error.message}`)
-}
-
-type GetOnce = (
-  url: string | OperatorAddress,
-  headers: Readonly<Record<string, string>>,
-  method: 'GET' | 'HEAD',
-) => Promise<OutsideAnswer>
-
-interface Followed {
-  readonly answer: OutsideAnswer
-  /** For messages: without what may hold secrets. */
-  readonly place: string
-}
-
-async function follow(
-  first: string | OperatorAddress,
-  options: GetOptions,
-  { get, operators }: { readonly get: GetOnce; readonly operators: readonly OperatorAddress[] },
-): Promise<Followed> {
-  const { method = 'GET', headers, credentials, isFixed = false } = options
-  let url = first
-  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-    const isOwn = URL.parse(hrefOf(url))?.origin === URL.parse(hrefOf(first))?.origin
-    const sent = { 'user-agent': 'fairlead', accept: '*/*', ...headers, ...(isOwn && credentials) }
-    const answer = await get(url, sent, method)
-    const location = answer.headers['location']
-    const isRedirect = answer.status > 300 && answer.status < 400 && answer.status !== 304 && typeof location === 'string'
-    if (!isRedirect || isFixed) return { answer, place: shownAddress(hrefOf(url)) }
-    // Where a server of others leads is theirs, too.
-    url = addressFrom(URL.parse(location, hrefOf(url))?.href ?? location, typeof url === 'string' ? [] : operators)
-  }
-  throw new PortError(
-    502,
-    `The artifact cannot be fetched: ${shownAddress(hrefOf(first))} redirects more than ${maxRedirects} times.`,
-  )
 }
 
 /** Host and path of an address. */

@@ -2,8 +2,9 @@
 import http from 'node:http'
 import { formatJson, parseJson } from '../../../json/json.ts'
 import { fieldOf, isTrue, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
+import { CallError } from '../../../net/call.ts'
 import { isReadMethod } from '../../../telemetry/methods.ts'
-import { type OutsideAnswer, OutsideError, type OutsideRequest } from '../../outside/call-outside.ts'
+import type { OutsideAnswer, OutsideRequest } from '../../outside/call-outside.ts'
 import { valueAt } from '../../pipelines/json-path.ts'
 import { bindExpected } from '../artifact-binding.ts'
 import { distinctArtifacts } from '../artifacts-at-hand.ts'
@@ -78,7 +79,7 @@ async function attempt(
   { callOutside, reveal }: TaskContext,
   settings: JsonObject,
   target: CallTarget,
-): Promise<OutsideAnswer | OutsideError> {
+): Promise<OutsideAnswer | CallError> {
   const { customHeaders } = settings
   const { value, secrets } = await reveal({ customHeaders, ...target, payload: parsedPayload(target.payload) })
   try {
@@ -86,7 +87,7 @@ async function attempt(
     const { status, headers, text } = secrets.length === 0 ? answer : maskCopies({ ...answer, bytes: '' }, secrets)
     return { status, headers, text, bytes: answer.bytes }
   } catch (error) {
-    if (error instanceof OutsideError) return new OutsideError(error.fault, maskCopies(error.message, secrets))
+    if (error instanceof CallError) return new CallError(error.fault, maskCopies(error.message, secrets))
     throw error
   }
 }
@@ -98,7 +99,7 @@ function parsedPayload(payload: unknown): unknown {
 }
 
 /** Unknown hosts, and silence on a GET, may pass; a POST that may have arrived is not sent again. */
-function callFailed(method: string, error: OutsideError): TaskResult {
+function callFailed(method: string, error: CallError): TaskResult {
   const webhook = { error: error.message }
   const mayPass = error.fault === 'unknown-host' || (error.fault === 'timeout' && method === 'GET')
   return mayPass ? { status: 'RUNNING', context: { webhook } } : failed(webhook, error.message)

@@ -2,8 +2,9 @@
 import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { parseIfJson } from '../../../../json/json.ts'
 import { fieldAt, fieldOf, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { CallError } from '../../../../net/call.ts'
 import { standalone } from '../../../../settings/standalone.ts'
-import { hrefOf, type OperatorAddress, type OutsideAnswer, OutsideError, operatorAddress } from '../../../outside/call-outside.ts'
+import { hrefOf, type OperatorAddress, type OutsideAnswer, operatorAddress } from '../../../outside/call-outside.ts'
 import { createRegexMeter, occursIn } from '../../../regex/bounded-regex.ts'
 import { StageError } from '../../machine/failure.ts'
 import { maskCopies } from '../../secrets.ts'
@@ -91,7 +92,7 @@ async function probe(context: TaskContext, address: string | OperatorAddress, ch
     const answer = await context.callOutside({ method: 'GET', url: address, headers, body: undefined })
     return judgeAnswer(maskCopies({ ...answer, bytes: '' }, secrets), Math.round(performance.now() - startedMs), { url, check })
   } catch (error) {
-    if (!(error instanceof OutsideError)) throw error
+    if (!(error instanceof CallError)) throw error
     if (error.fault === 'forbidden') throw new StageError([error.message])
     return { verdict: 'bad', text: maskCopies(`${url}: ${error.message}`, secrets) }
   }
@@ -132,7 +133,7 @@ async function lookAtQuery(context: TaskContext, check: JsonObject): Promise<Loo
   const url = `${address.replace(/\/$/, '')}/api/v1/query${formatQuery({ query })}`
   const { value: headers, secrets } = await context.reveal(headersOf(check['customHeaders']))
   const answer = await context.callOutside({ method: 'GET', url, headers, body: undefined }).catch((error: unknown) => {
-    if (!(error instanceof OutsideError) || error.fault === 'forbidden') throw new StageError([(error as Error).message])
+    if (!(error instanceof CallError) || error.fault === 'forbidden') throw new StageError([(error as Error).message])
     return error
   })
   if ('fault' in answer) return { verdict: 'bad', text: maskCopies(`Prometheus: ${answer.message}`, secrets) }
