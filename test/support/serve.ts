@@ -72,8 +72,8 @@ export function createHome(t: TestEnd): string {
   return home
 }
 
-/** Bytes of a line of /proc/PID/status: `VmRSS` for now, `VmHWM` for the most so far. */
-export function memoryOf(pid: number, line: 'VmRSS' | 'VmHWM'): number {
+/** Bytes of a line of /proc/PID/status: `RssAnon` without pages of files now, `VmHWM` with them, the most so far. */
+export function memoryOf(pid: number, line: 'RssAnon' | 'VmHWM'): number {
   const match = new RegExp(`^${line}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
   return Number(match?.[1]) * 1024
 }
