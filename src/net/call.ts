@@ -49,33 +49,25 @@ export interface Answer {
   readonly bytes: Buffer
 }
 
-/** Error statuses are answers. @throws {CallError} */
-export async function call({
-  url,
-  body,
-  signal,
-  timeoutMs,
-  idleMs = timeoutMs,
-  maxBytes,
-  tls,
-  agent,
-  ...rest
-}: Call): Promise<Answer> {
+/** Error statuses are answers. @throws {CallError}; TypeError for a method or header that HTTP does not allow */
+export async function call(wanted: Call): Promise<Answer> {
+  const { method, url, headers, body, signal, timeoutMs, idleMs = timeoutMs, maxBytes, tls, lookup, agent } = wanted
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
   const limit = AbortSignal.timeout(timeoutMs)
   const ends = signal === undefined ? limit : AbortSignal.any([signal, limit])
   let isLate = false
   const options: https.RequestOptions = {
     ...tls,
-    ...rest,
-    headers: { ...rest.headers, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
+    ...(lookup !== undefined && { lookup }),
+    method,
+    headers: { ...headers, ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }) },
     timeout: idleMs,
     signal: ends,
     agent: agent ?? false,
   }
+  // A method or header that HTTP does not allow is refused by an exception, which is no failure of the host.
+  const sent = (url.protocol === 'https:' ? https : http).request(url, options, resolve)
   try {
-    // A method or header that HTTP does not allow is refused by an exception.
-    const sent = (url.protocol === 'https:' ? https : http).request(url, options, resolve)
     sent.on('timeout', () => {
       isLate = true
       sent.destroy()
