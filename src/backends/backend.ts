@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { CallService } from '../external/service-call.ts'
 import type { JsonObject } from '../json/values.ts'
+import type { Ports } from '../ports/ports.ts'
 import type { BackendState } from '../telemetry/metrics.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { BakerySettings } from './bakery/settings.ts'
@@ -30,12 +31,12 @@ export interface Backend {
 export interface OpenBackend {
   /** Registers the routes on an encapsulated Fastify instance whose prefix is the service's name. */
   routes(app: FastifyInstance): void
+  /** Its capabilities, for the other back ends of this process. */
+  readonly ports?: Partial<Ports>
   /** Starts background work, once every back end listens. */
   start?(): void
   /** Asked at each scrape of the metrics, so it must be cheap. */
   observe?(): BackendState
-  /** Another text after each change of what it stores, and after each start. */
-  version?(): string
   /** One of its cloud providers. */
   provider?(id: string): CloudProvider | undefined
   /** Notifications of an application, and those of all applications. */
@@ -74,10 +75,10 @@ export interface BackendContext {
   readonly log: FastifyBaseLogger
   /** Calls another service over HTTP, embedded or external, just as the gateway would. */
   readonly call: CallService
+  /** Capabilities of the other back ends, or of services in their place; once all back ends are open. */
+  readonly ports: Ports
   /** Whether a service is one of the back ends of this process. */
   readonly isEmbedded: (service: ServiceName) => boolean
-  /** The version of what another back end of this process stores; undefined: it is elsewhere, or has none. */
-  readonly versionOf: (service: ServiceName) => string | undefined
   /** A cloud provider of this process. */
   readonly providerOf: (id: string) => CloudProvider | undefined
   /** Notifications of an application, and those of all; undefined: the definition store is elsewhere. */
@@ -97,9 +98,9 @@ export interface BackendContext {
   readonly settings: BackendSettings
   /** Whether the defaults of new data hold; what an older version has written keeps the behaviour from before. */
   readonly isNewData: boolean
-  /** Called when what the service stores changes, or what it observes, other than by the request that is answered. */
+  /** Called when what the service stores changes, or what it observes. */
   readonly stateChanged: () => void
-  /** Called when rights of users change without a request. */
+  /** Called when rights of users change: also within the transaction, since this thread reads nothing meanwhile. */
   readonly permissionsChanged: () => void
   /** Another number after every change of permissions; undefined where they are not counted. */
   readonly permissionVersion?: () => number

@@ -10,3 +10,15 @@ export interface Caller {
 
 /** User of requests that name none. */
 export const anonymous = 'anonymous'
+
+/** A capability that asks for itself, and for no user. */
+export const itself: Caller = { user: undefined, accounts: [], origin: undefined, identity: {} }
+
+export function toCaller(identity: Record<string, string>): Caller {
+  return {
+    user: identity['x-spinnaker-user'],
+    accounts: (identity['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== ''),
+    origin: identity['x-spinnaker-user-origin'],
+    identity,
+  }
+}

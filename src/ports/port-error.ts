@@ -16,3 +16,8 @@ export class PortError extends Error {
     this.fields = fields
   }
 }
+
+/** Whether the same request may succeed later. */
+export function isPassing(error: unknown): boolean {
+  return !(error instanceof PortError) || error.status >= 500 || error.status === 408 || error.status === 429
+}

@@ -1,5 +1,4 @@
 /** Counts of changes in the embedded services, which their thread and the gateway share in memory. */
-import type { FastifyInstance } from 'fastify'
 
 const places = { definitions: 0, executions: 1, infrastructure: 2, permissions: 3 } as const
 
@@ -34,12 +33,4 @@ export function countOf(counts: StateCounts, part: StatePart): number {
 export function statePartOf(service: string): StatePart {
   if (service === 'orca') return 'executions'
   return service === 'clouddriver' ? 'infrastructure' : 'definitions'
-}
-
-/** Counts what requests change, before they are answered. A failed one may count: that costs a few reads. */
-export function countWrites(server: FastifyInstance, memory: SharedArrayBuffer): void {
-  server.addHook('onSend', (request, _reply, _payload, done) => {
-    if (request.method !== 'GET') countStateChange(memory, statePartOf(request.url.split('/', 2)[1] ?? ''))
-    done()
-  })
 }

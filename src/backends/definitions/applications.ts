@@ -65,7 +65,7 @@ function applicationReads(app: FastifyInstance, definitions: Definitions): void 
     const count = queryCount(request, 'pageSize')
     if (filters.length > 0) return sendTexts(reply, await search(definitions, filters, count))
     if (isUnchanged(request, reply, `${applications.version()}-${permissions.version()}-${count}`)) return reply
-    return sendTexts(reply, await writeAll(definitions, count))
+    return sendTexts(reply, await listApplications(definitions, count))
   })
 
   app.get('/v2/applications/:name', (request) =>
@@ -184,7 +184,7 @@ function save(
 }
 
 /** All applications by name, as they are stored: thousands of them are not parsed to be written again. */
-async function writeAll({ applications, permissions }: Definitions, count: number | undefined): Promise<string[]> {
+export async function listApplications({ applications, permissions }: Definitions, count?: number): Promise<string[]> {
   const all = [...(await applications.textsByKey())].map(([key, text]) => ({ key, text, name: key.toUpperCase() }))
   all.sort((one, other) => compareValues(one.name, other.name))
   const restrictions = await permissions.textsByKey()
@@ -197,7 +197,7 @@ async function writeAll({ applications, permissions }: Definitions, count: numbe
 }
 
 /** Permissions are shown on an application only when they restrict it (docs/contracts/definitions.md#applications). */
-function withPermissions({ permissions }: Definitions, application: JsonObject): JsonObject {
+export function withPermissions({ permissions }: Definitions, application: JsonObject): JsonObject {
   const record = permissions.get(foldName(String(application['name'])))
   return record !== undefined && isRestricted(record) ? { ...application, permissions: record['permissions'] } : application
 }

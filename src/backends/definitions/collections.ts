@@ -41,11 +41,17 @@ const collections = {
 
 type CollectionName = keyof typeof collections
 
+/** What rights of users depend on. */
+const grantors: ReadonlySet<string> = new Set<CollectionName>(['applications', 'permissions', 'serviceAccounts'])
+
 export function createDefinitions(context: BackendContext): Definitions {
   const { limits, outside } = context.settings
   const stores = Object.entries(collections).map(([name, collection]) => [
     name,
-    new DocumentStore(context.db, { keptVersions: limits.versions, ...collection }, context.now),
+    new DocumentStore(context.db, { keptVersions: limits.versions, ...collection }, context.now, () => {
+      context.stateChanged()
+      if (grantors.has(name)) context.permissionsChanged()
+    }),
   ])
   return {
     ...(Object.fromEntries(stores) as Record<CollectionName, DocumentStore>),

@@ -7,6 +7,7 @@ import { secretMigrations } from '../secrets/secret-store.ts'
 import { openSecrets } from '../secrets/secrets.ts'
 import { documentMigrations } from '../stores/document-store.ts'
 import { applicationDefinitionRoutes, InvalidApplication } from './applications.ts'
+import { createStoredDefinitions } from './as-port.ts'
 import { checkSecretWriter, learnRights } from './authorization.ts'
 import { createDefinitions } from './collections.ts'
 import { notificationRecordsOf, notificationRoutes } from './notifications.ts'
@@ -45,14 +46,13 @@ export const definitionsBackend: Backend = {
   open(context) {
     const definitions = createDefinitions(context)
     saveConfiguredAccounts(definitions)
-    const { pipelines, strategies } = definitions
     const secrets = openSecrets(context)
     const mention = context.db.prepare('SELECT 1 FROM definitions_documents WHERE instr(document, ?) LIMIT 1')
     return {
       secrets,
       notificationRecordsOf: (application) => notificationRecordsOf(definitions, application),
       isMentioned: (text) => mention.get(text) !== undefined,
-      version: () => `${pipelines.version()}-${strategies.version()}`,
+      ports: { definitions: createStoredDefinitions(definitions) },
       routes(app) {
         refuseOtherMethods(app)
         answerInvalidApplications(app)

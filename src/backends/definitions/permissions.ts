@@ -24,7 +24,7 @@ export function isRestricted(record: JsonObject): boolean {
 export function permissionRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { permissions } = definitions
 
-  app.get('/permissions/applications', async (_request, reply) => sendTexts(reply, await listRecords(definitions)))
+  app.get('/permissions/applications', async (_request, reply) => sendTexts(reply, await listPermissions(definitions)))
 
   app.get('/permissions/removedApplications', () => removedRestrictions(definitions))
 
@@ -52,7 +52,7 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
 
 const generated = { permissions: {}, lastModified: -1, lastModifiedBy: 'auto-generated' }
 
-async function listRecords({ permissions, applications }: Definitions): Promise<string[]> {
+export async function listPermissions({ permissions, applications }: Definitions): Promise<string[]> {
   const records = await permissions.textsByKey()
   const others = [...(await applications.textsByKey())].filter(([key]) => !records.has(key))
   // An application without a record is open, so records that were written meanwhile count.

@@ -27,18 +27,12 @@ export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): 
 }
 
 function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
-  const { pipelines, templates } = definitions
+  const { pipelines } = definitions
 
   app.get('/pipelines', async (request, reply) => {
     const filter = filterOf(request)
     if (!isFiltering(filter)) return sendAll(reply, pipelines)
-    const triggersOf = createTriggersOf(templates)
-    const found: JsonObject[] = []
-    for (const texts of pipelines.portions()) {
-      found.push(...texts.map(parseDocument).filter((pipeline) => passes(pipeline, filter, triggersOf)))
-      await setImmediate()
-    }
-    return reply.send(found)
+    return reply.send(await filterPipelines(definitions, filter))
   })
 
   app.get('/pipelines/:application', async (request, reply) => {
@@ -53,6 +47,16 @@ function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
   app.get('/pipelines/triggeredBy/:id/:status', (request) =>
     triggeredBy(definitions, pathValue(request, 'id'), pathValue(request, 'status')),
   )
+}
+
+export async function filterPipelines({ pipelines, templates }: Definitions, filter: TriggerFilter): Promise<JsonObject[]> {
+  const triggersOf = createTriggersOf(templates)
+  const found: JsonObject[] = []
+  for (const texts of pipelines.portions()) {
+    found.push(...texts.map(parseDocument).filter((pipeline) => passes(pipeline, filter, triggersOf)))
+    await setImmediate()
+  }
+  return found
 }
 
 function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {

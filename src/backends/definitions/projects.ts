@@ -38,13 +38,19 @@ export function projectDefinitionRoutes(app: FastifyInstance, definitions: Defin
   projectWrites(app, definitions)
 }
 
-function projectReads(app: FastifyInstance, { projects }: Definitions): void {
+function projectReads(app: FastifyInstance, definitions: Definitions): void {
+  const { projects } = definitions
+
   app.get('/v2/projects', (request) => filtered(request, projects.all()).slice(0, queryCount(request, 'pageSize')))
 
-  app.get('/v2/projects/:nameOrId', (request) => {
-    const [named] = projects.named(pathValue(request, 'nameOrId'))
-    return named ?? storedAt(request, 'nameOrId', projects, 'project')
-  })
+  app.get(
+    '/v2/projects/:nameOrId',
+    (request) => findProject(definitions, pathValue(request, 'nameOrId')) ?? storedAt(request, 'nameOrId', projects, 'project'),
+  )
+}
+
+export function findProject({ projects }: Definitions, nameOrId: string): JsonObject | undefined {
+  return projects.named(nameOrId)[0] ?? projects.get(foldName(nameOrId))
 }
 
 function projectWrites(app: FastifyInstance, definitions: Definitions): void {

@@ -6,11 +6,8 @@ export async function refreshRoles({ context }: Definitions, roles: readonly str
   const affected = [...new Set(roles)]
   if (affected.length === 0) return
   try {
-    const answer = await context.call('fiat', { method: 'POST', path: '/roles/sync', body: affected })
-    // As Fiat answers when no user has one of the roles yet, which is usual for a new application.
-    if (answer.status === 503) return context.log.info({ roles: affected }, 'no user was refreshed after a change of roles')
-    if (answer.status >= 400) context.log.warn({ status: answer.status, roles: affected }, 'the roles were not refreshed')
+    await context.ports.rights.refreshRoles(affected)
   } catch (error) {
-    context.log.warn({ err: error, roles: affected }, 'the permission service did not receive the changed roles')
+    context.log.warn({ err: error, roles: affected }, 'the roles of users were not refreshed')
   }
 }

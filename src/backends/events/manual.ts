@@ -1,6 +1,6 @@
 /** Manual starts: a request for one pipeline, by name or id. */
 import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
-import type { Caller } from '../../ports/caller.ts'
+import { type Caller, toCaller } from '../../ports/caller.ts'
 import { describeParameterProblem } from '../../stage-types/check-parameters.ts'
 import { isExecutionId } from '../../storage/ulid.ts'
 import type { BackendContext } from '../backend.ts'
@@ -23,7 +23,7 @@ export async function toManualStart(context: BackendContext, event: Event, calle
   }
   const user = caller.user ?? textOf(event.content['user']) ?? 'anonymous'
   const identity = { ...caller.identity, 'x-spinnaker-user': user, 'x-spinnaker-application': application }
-  const pipeline = await loadPipeline(context.call, application, nameOrId, identity)
+  const pipeline = await loadPipeline(context.ports.definitions, application, nameOrId, toCaller(identity))
   const given = objectOf(event.content['trigger'])
   const problem =
     findProblem(pipeline, application, nameOrId) ?? describeParameterProblem(pipeline ?? {}, objectOf(given['parameters']))

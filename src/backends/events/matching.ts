@@ -41,7 +41,7 @@ export async function matchTriggers(context: BackendContext, pipelines: Effectiv
   const means = { patterns: createPatterns(context), call: context.call }
   const arrival = { event, artifacts: kind.artifacts(event) }
   const candidates: Candidate[] = []
-  for (const pipeline of await loadTriggeredPipelines(context.call, pipelines, kind.triggerTypes)) {
+  for (const pipeline of await loadTriggeredPipelines(context.ports.definitions, pipelines, kind.triggerTypes)) {
     const concerned = pipeline.triggers.filter(
       (trigger) => kind.triggerTypes.includes(String(trigger['type'])) && kind.concerns(trigger, event),
     )

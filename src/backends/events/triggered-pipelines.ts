@@ -32,9 +32,9 @@ export class TriggeredPipelines {
     if (!this.#mustRead()) return undefined
     const { context, pipelines, types } = this.#parts
     const begunMs = performance.now()
-    this.#seenVersion = context.versionOf('front50')
+    this.#seenVersion = context.ports.definitions.version()
     try {
-      const read = await loadTriggeredPipelines(context.call, pipelines, types)
+      const read = await loadTriggeredPipelines(context.ports.definitions, pipelines, types)
       this.#hasFailed = false
       return read
     } catch (error) {
@@ -51,7 +51,7 @@ export class TriggeredPipelines {
     const sinceMs = performance.now() - this.#readAtMs
     if (sinceMs >= readEveryMs) return true
     const { context, retryMs } = this.#parts
-    const isStale = this.#hasFailed ? sinceMs >= retryMs : context.versionOf('front50') !== this.#seenVersion
+    const isStale = this.#hasFailed ? sinceMs >= retryMs : context.ports.definitions.version() !== this.#seenVersion
     return isStale && sinceMs >= this.#tookMs * readShare
   }
 }

@@ -4,10 +4,13 @@ import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import type { CallService } from '../../external/service-call.ts'
+import { openFiat } from '../../external/fiat.ts'
+import { openFront50 } from '../../external/front50.ts'
 import { withoutSchemas } from '../../http/without-schemas.ts'
 import { formatJson, maxStoredJsonDepth } from '../../json/json.ts'
 import { definedOf } from '../../json/values.ts'
 import { PortError } from '../../ports/port-error.ts'
+import type { Ports } from '../../ports/ports.ts'
 import { migrate } from '../../storage/migrations.ts'
 import type { BackendState } from '../../telemetry/metrics.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
@@ -63,6 +66,7 @@ export function createBackendServer(options: BackendServerOptions) {
   }
   const sweeper = new Sweeper({
     ...options,
+    definitions: toPorts(opened, options.call).definitions,
     kinds: [...opened.values()].flatMap(({ retained }) => retained ?? []),
     settings: options.settings.retention,
     isNewData,
@@ -141,8 +145,8 @@ function toContext(
     log: log.child({ service }),
     call: (other, request) =>
       call(other, isEmbedded(other) ? { ...request, headers: { ...request.headers, [backendHeader]: 'true' } } : request),
+    ports: toPorts(opened, call),
     isEmbedded,
-    versionOf: (other) => opened.get(other)?.version?.(),
     providerOf: (id) => opened.get('clouddriver')?.provider?.(id),
     notificationRecordsOf: (application) => opened.get('front50')?.notificationRecordsOf?.(application),
     deliveriesOf: (id) => opened.get('echo')?.deliveriesOf?.(id),
@@ -156,6 +160,19 @@ function toContext(
     stateChanged: () => options.onStateChanged?.(service),
     permissionsChanged: options.onPermissionsChanged ?? (() => {}),
     permissionVersion: options.permissionVersion,
+  }
+}
+
+/** Each capability of this process, or else of the service in its place. */
+function toPorts(opened: ReadonlyMap<ServiceName, OpenBackend>, call: CallService): Ports {
+  const [front50, fiat] = [openFront50(call), openFiat(call)]
+  return {
+    get definitions() {
+      return opened.get('front50')?.ports?.definitions ?? front50
+    },
+    get rights() {
+      return opened.get('fiat')?.ports?.rights ?? fiat
+    },
   }
 }
 

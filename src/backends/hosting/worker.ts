@@ -14,12 +14,11 @@ import type { BackendState, LeaseState } from '../../telemetry/metrics.ts'
 import type { BackendListener } from '../../upstreams/backend-place.ts'
 import type { ServiceTls } from '../../upstreams/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '../../upstreams/services.ts'
-import { countStateChange, countWrites, readStateCount, statePartOf } from '../../upstreams/state-counts.ts'
+import { countStateChange, readStateCount, statePartOf } from '../../upstreams/state-counts.ts'
 import { embeddedBackends } from '../all.ts'
 import type { BackendSettings } from '../backend.ts'
 import { createServiceCalls } from './call-service.ts'
 import { type GatewayLinks, openGatewayLinks } from './gateway-links.ts'
-import { countPermissionWrites } from './permission-version.ts'
 import { createBackendServer } from './server.ts'
 import { passTraceOn } from './trace-context.ts'
 
@@ -97,6 +96,7 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
   const announcements = createAnnouncements(tell)
   let links: GatewayLinks | undefined
   const announce = async () => void (await Promise.all([announcements.announce(), links?.notePermissions()]))
+  let announced: Promise<unknown> = Promise.resolve()
   const traced = input.traces ? passTraceOn(calls.call) : undefined
   const { server, start, settle, observe, reload } = createBackendServer({
     backends: embeddedBackends.filter(({ service }) => input.embedded.includes(service)),
@@ -107,13 +107,16 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
     onStateChanged: (service) => countStateChange(input.stateCounts, statePartOf(service)),
     onPermissionsChanged: () => {
       countStateChange(input.stateCounts, 'permissions')
-      void announce()
+      announced = Promise.all([announced, announce()])
     },
     permissionVersion: () => readStateCount(input.stateCounts, 'permissions'),
   })
   traced?.watch(server)
-  countWrites(server, input.stateCounts)
-  countPermissionWrites(server, input.stateCounts, announce)
+  // Who changes permissions learns so when no process uses the former ones any more.
+  server.addHook('onSend', (request, _reply, _payload, done) => {
+    if (request.method === 'GET') return done()
+    void announced.then(() => done())
+  })
   await listen(server, input)
   let { copiedUntil } = input
   const observeAll = () => ({ ...observe(), ...definedOf({ lease: input.lease, copiedUntil }) })

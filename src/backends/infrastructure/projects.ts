@@ -1,4 +1,5 @@
 /** Clusters of a project: its definition, joined with the running server groups. */
+import { itself } from '../../ports/caller.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { PortError } from '../../ports/port-error.ts'
@@ -66,10 +67,9 @@ function lastPushOf(groups: readonly ServerGroup[]): number {
 }
 
 async function loadProject(context: BackendContext, project: string): Promise<unknown> {
-  const answer = await context.call('front50', { method: 'GET', path: pathTo`/v2/projects/${project}` })
-  if (answer.status === 404) throw new PortError(404, `Project not found (id: ${project})`)
-  if (answer.status !== 200) throw new PortError(502, `The definition store answered ${answer.status} for a project.`)
-  return answer.body
+  const found = await context.ports.definitions.project(project, itself)
+  if (found === undefined) throw new PortError(404, `Project not found (id: ${project})`)
+  return found
 }
 
 export const projectRoutes: InfrastructureRoute[] = [get('/projects/:project/clusters', clusters)]

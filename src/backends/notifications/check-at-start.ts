@@ -1,4 +1,5 @@
 /** Search for stored notifications that nothing delivers, for the log at the start. */
+import { itself } from '../../ports/caller.ts'
 import { type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import type { BackendContext } from '../backend.ts'
 import { describeUndeliveredTypes, typesOfDefinition, typesOfRecord } from './warnings.ts'
@@ -8,7 +9,7 @@ const mostNamed = 5
 /** Logs a line for each kind, with some of the places that name it. */
 export async function logUndelivered(context: BackendContext): Promise<void> {
   const { types } = context.settings.notifications
-  const found = Map.groupBy(await readPlaces(context.call), ({ type }) => type.toLowerCase())
+  const found = Map.groupBy(await readPlaces(context), ({ type }) => type.toLowerCase())
   for (const [type, places] of found) {
     const [problem] = describeUndeliveredTypes([type], types)
     if (problem === undefined) continue
@@ -22,10 +23,9 @@ interface Place {
   readonly place: string
 }
 
-async function readPlaces(call: BackendContext['call']): Promise<Place[]> {
-  const read = async (path: string): Promise<JsonObject[]> => objectsOf((await call('front50', { method: 'GET', path })).body)
-  const records = await read('/notifications')
-  const pipelines = await read('/pipelines?restricted=false')
+async function readPlaces({ ports: { definitions } }: BackendContext): Promise<Place[]> {
+  const records = await definitions.notifications(itself)
+  const pipelines = await definitions.pipelines(itself)
   return [
     ...records.flatMap((record) =>
       typesOfRecord(record).map((type) => ({ type, place: `application ${textOf(record['application']) ?? 'global'}` })),

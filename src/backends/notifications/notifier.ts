@@ -1,4 +1,5 @@
 /** Delivery of notifications: at least once, with back-off, a few at a time and one for each recipient. */
+import { itself } from '../../ports/caller.ts'
 import { backOffMs } from '../../concurrency/back-off.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { objectOf, textOf } from '../../json/values.ts'
@@ -241,17 +242,15 @@ function refusalOf(judge: AccountJudge | undefined, account: { readonly use?: Ou
   }
 }
 
-function toTools({ settings, call }: BackendContext, timeoutMs: number): ChannelTools {
+function toTools({ settings, ports }: BackendContext, timeoutMs: number): ChannelTools {
   const outside = settings.outside
   return {
     call: createOutsideCalls(outside, { maxAnswerBytes, timeoutMs, caller: 'Notifications' }),
     async declaredRepository(application) {
-      const answer = await call('front50', { method: 'GET', path: pathTo`/v2/applications/${application}` }).catch(
-        () => undefined,
-      )
-      if (answer === undefined || answer.status >= 500)
+      const declared = await ports.definitions.application(application, itself).catch(() => {
         throw new DeliveryError('The definition store cannot be asked which repository the application declares.')
-      const { repoType, repoProjectKey, repoSlug } = objectOf(answer.status === 200 ? answer.body : undefined)
+      })
+      const { repoType, repoProjectKey, repoSlug } = objectOf(declared)
       if (textOf(repoProjectKey) === undefined || textOf(repoSlug) === undefined) return undefined
       return { name: `${repoProjectKey}/${repoSlug}`, host: textOf(repoType) }
     },

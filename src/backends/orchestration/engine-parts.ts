@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
 import type { CallService } from '../../external/service-call.ts'
 import type { JsonObject } from '../../json/values.ts'
+import type { Ports } from '../../ports/ports.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import type { PipelineLimits } from '../limits.ts'
 import type { CallOutside } from '../outside/call-outside.ts'
@@ -28,6 +29,7 @@ export interface EngineOptions {
   steady: () => number
   nextId: () => string
   call: CallService
+  ports: Ports
   /** Calls addresses that authors of pipelines choose. */
   callOutside: CallOutside
   /** Longest time of one attempt of a task, whose calls may never come back. */

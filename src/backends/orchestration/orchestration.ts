@@ -116,6 +116,7 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
     steady,
     nextId: createUlids(now),
     call,
+    ports: context.ports,
     callOutside: createOutsideCalls(outside),
     attemptMs: settings.attemptMs ?? defaultAttemptMs,
     log,

@@ -40,6 +40,7 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     read: (key) => graphOf(execution).readKey(stage, key),
     evaluate: (text) => evaluateTree<unknown>(text, { ...place, scope: executionScope(place) }).value,
     require: (authorization, application) => requireRight(engine, users, authorization, application),
+    viewOf: (user) => options.ports.rights.viewOf(user).catch(retryLater),
     actors,
     findExecution: (id) => options.store.load(id),
     newestRunOf(configId, statuses) {

@@ -41,12 +41,23 @@ export const permissionsBackend: Backend = {
     const settings = context.settings.permissions ?? defaultPermissionService
     const { roleSource, syncDelayMs } = settings
     if (isUndecided(settings, context.isNewData)) context.log.warn(`every user may change and run everything; ${builtInAdvice}`)
-    const users = new UserRoles(context.db, context.now, roleOriginOf(roleSource))
+    const users = new UserRoles(context, roleOriginOf(roleSource))
     const sync = new UserRoleSync({ context, users, source: roleSource, delayMs: syncDelayMs })
     const service = { context, settings, users, sync }
+    const viewFor = createViews(service)
     return {
+      ports: {
+        rights: {
+          viewOf: async (user) => (await viewFor(user)).view,
+          async mayCreateApplication(user, name) {
+            const { view } = await viewFor(user)
+            return view !== undefined && mayCreate(view, name, settings)
+          },
+          refreshRoles: async (roles) => void (await refreshRoles(service, toRoleNames(roles))),
+        },
+      },
       routes(app) {
-        mountViews(app, service)
+        mountViews(app, service, viewFor)
         mountRoles(app, service)
         app.get('/installedPlugins', () => [])
       },
@@ -63,24 +74,29 @@ function shareWhileUnchanged<T>({ permissionVersion, now }: BackendContext, load
   return () => loadOnce(cache, String(permissionVersion()), load)
 }
 
-/** The view of the user whom a path names, by the roles that the query supposes or those that are known. */
+type ViewFor = ReturnType<typeof createViews>
+
+/** The view of a user by roles that are supposed, or those that are known; undefined for a user who is not. */
 function createViews(service: Service) {
   const { context, settings } = service
   const areBuiltIn = areRolesBuiltIn(settings, context.isNewData)
   const rules: ViewRules = { ...settings, adminRoles: context.settings.adminRoles, areBuiltIn }
   const load = shareWhileUnchanged(context, () => loadResources(context, settings))
-  return async (request: FastifyRequest) => {
+  return async (user: string, supposed?: string) => {
     const [resources] = await Promise.all([load(), service.sync.ready])
-    const name = toUserKey(pathValue(request, 'user'))
-    const supposed = queryValue(request, 'roles')
+    const name = toUserKey(user)
     const roles = supposed === undefined ? knownRoles(service, resources, name) : mergeRoles(supposed.split(','), [], undefined)
-    return { view: toView(name, roles, resources, rules), resources, rules }
+    return { view: roles && toView(name, roles, resources, rules), resources, rules }
   }
 }
 
-function mountViews(app: FastifyInstance, service: Service): void {
-  const { settings } = service
-  const viewOf = createViews(service)
+function mountViews(app: FastifyInstance, { settings }: Service, viewFor: ViewFor): void {
+  const viewOf = async (request: FastifyRequest) => {
+    const name = pathValue(request, 'user')
+    const { view, ...found } = await viewFor(name, queryValue(request, 'roles'))
+    if (view !== undefined) return { view, ...found }
+    throw new PortError(404, `The user "${toUserKey(name)}" is not known; users become known when they log in.`)
+  }
 
   app.get('/authorize/:user', async (request) => (await viewOf(request)).view)
 
@@ -114,7 +130,7 @@ function mountViews(app: FastifyInstance, service: Service): void {
     if (typeOf(request) !== 'applications')
       throw new PortError(400, `${pathValue(request, 'type')} cannot be created; only applications can.`)
     const { view } = await viewOf(request)
-    if (mayCreate(view, request.body, settings)) return reply.code(200).send()
+    if (mayCreate(view, textOf(fieldOf(request.body, 'name')), settings)) return reply.code(200).send()
     throw new PortError(404, `${view.name} may not create this application.`)
   })
 }
@@ -131,11 +147,10 @@ function checkExpandable(
  * The application does not exist yet, so only rules decide. Permissions in the request do not count, or users could grant
  * themselves the right. As in Fiat, a name without a rule is open.
  *
- * @throws {PortError} 400 when the body names no application.
+ * @throws {PortError} 400 without a name
  */
-function mayCreate(view: View, body: unknown, settings: PermissionServiceSettings): boolean {
+function mayCreate(view: View, name: string | undefined, settings: PermissionServiceSettings): boolean {
   if (view.admin || (!settings.restrictApplicationCreation && view.readsOnly !== true)) return true
-  const name = textOf(fieldOf(body, 'name'))
   if (name === undefined) throw new PortError(400, 'The body must name the application: {"name": "web"}.')
   const roles = view.roles.map((role) => role.name)
   const rule = permissionsByRule(settings.applicationRules, name)
@@ -143,22 +158,19 @@ function mayCreate(view: View, body: unknown, settings: PermissionServiceSetting
   return grantedBy(rule, roles).includes('CREATE')
 }
 
-/**
- * A user has the roles of the last login and those of the provider, a service account those that it is a member of.
- *
- * @throws {PortError} 404 when the name is neither.
- */
-function knownRoles({ users, settings }: Service, resources: Resources, name: string): Role[] {
+/** A user has the roles of the last login and those of the provider, a service account those that it is a member of. */
+function knownRoles({ users, settings }: Service, resources: Resources, name: string): Role[] | undefined {
   if (name === anonymous) return []
   const roles = users.rolesOf(name)
   if (roles !== undefined) return roles
   const account = resources.serviceAccounts.find((one) => toUserKey(one.name) === name)
   if (account !== undefined) return mergeRoles(account.memberOf, [], undefined)
-  if (settings.defaultToUnrestrictedUser) return []
-  throw new PortError(404, `The user "${name}" is not known; users become known when they log in.`)
+  return settings.defaultToUnrestrictedUser ? [] : undefined
 }
 
-function mountRoles(app: FastifyInstance, { context, users, sync }: Service): void {
+function mountRoles(app: FastifyInstance, service: Service): void {
+  const { users, sync } = service
+
   app.post('/roles/:user', async (request, reply) => {
     if (userOf(request) !== anonymous) await sync.login(userOf(request), [])
     return reply.code(200).send()
@@ -176,25 +188,34 @@ function mountRoles(app: FastifyInstance, { context, users, sync }: Service): vo
     return reply.code(200).send()
   })
 
-  // Views are computed when asked for, so only the roles of the provider have to be asked for again.
   app.post('/roles/sync', async (request) => {
     const wanted = request.body === undefined ? [] : toRoleNames(rolesIn(request))
-    const [serviceAccounts, outcome] = await Promise.all([loadListedServiceAccounts(context), sync.sync(wanted)])
-    if (outcome.problem !== undefined) throw new PortError(503, `Roles stay as they were: ${outcome.problem}.`)
-    const allRoles = [
-      ...[...outcome.users.values()].map((roles) => roles.map(({ name }) => name)),
-      ...serviceAccounts.map(({ memberOf }) => memberOf),
-    ]
-    const concerned = allRoles.filter((roles) => wanted.length === 0 || roles.some((role) => wanted.includes(role)))
+    const count = await refreshRoles(service, wanted)
     // Roles that no user has, or has any more, are no trouble of the service.
-    if (concerned.length === 0 && wanted.length === 0) throw new PortError(503, 'No user was refreshed: none has logged in.')
-    return concerned.length
+    if (count === 0 && wanted.length === 0) throw new PortError(503, 'No user was refreshed: none has logged in.')
+    return count
   })
 
   app.post('/roles/sync/serviceAccount/:id', (request, reply) => {
     rolesIn(request)
     return reply.code(200).send()
   })
+}
+
+/**
+ * Views are computed when asked for, so only the roles of the provider have to be asked for again.
+ *
+ * @returns how many users and service accounts are concerned
+ * @throws {PortError} 503
+ */
+async function refreshRoles({ context, sync }: Service, wanted: readonly string[]): Promise<number> {
+  const [serviceAccounts, outcome] = await Promise.all([loadListedServiceAccounts(context), sync.sync(wanted)])
+  if (outcome.problem !== undefined) throw new PortError(503, `Roles stay as they were: ${outcome.problem}.`)
+  const allRoles = [
+    ...[...outcome.users.values()].map((roles) => roles.map(({ name }) => name)),
+    ...serviceAccounts.map(({ memberOf }) => memberOf),
+  ]
+  return allRoles.filter((roles) => wanted.length === 0 || roles.some((role) => wanted.includes(role))).length
 }
 
 /** @throws {PortError} 400 when no user can have the name. */

@@ -1,6 +1,7 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { readers } from '../../permissions/built-in-roles.ts'
+import { itself } from '../../ports/caller.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { ownUser } from '../../runtime/own-user.ts'
 import { standalone } from '../../settings/standalone.ts'
@@ -59,7 +60,7 @@ export async function loadResources(context: BackendContext, settings: Permissio
 
 /** @throws {PortError} 503 when the definition store cannot be asked. */
 export async function loadListedServiceAccounts(context: BackendContext): Promise<ServiceAccount[]> {
-  return (await loadNeeded(context, '/serviceAccounts')).flatMap((account) => {
+  return (await loadNeeded(context, 'serviceAccounts')).flatMap((account) => {
     const name = textOf(account['name'])
     return name === undefined ? [] : [{ name, memberOf: toRoleNames(textsOf(account['memberOf'])) }]
   })
@@ -78,9 +79,9 @@ async function loadApplications(
   const areBuiltIn = areRolesBuiltIn(settings, context.isNewData)
   const matters = !allowsUnknown || areBuiltIn || settings.applicationRules.rules.length > 0
   const [removed, restricted, defined, running] = await Promise.all([
-    loadNeeded(context, '/permissions/removedApplications'),
-    loadNeeded(context, '/permissions/applications'),
-    matters ? loadNeeded(context, '/v2/applications?restricted=false') : [],
+    loadNeeded(context, 'removedPermissions'),
+    loadNeeded(context, 'permissions'),
+    matters ? loadNeeded(context, 'applications') : [],
     matters ? loadOptional(context, 'clouddriver', '/applications?restricted=false&expand=false') : [],
   ])
   const byName = new Map<string, Resource>()
@@ -124,21 +125,17 @@ export function ownAccounts(infrastructure: { readonly providers: Readonly<Recor
     .map(({ name, permissions }) => ({ name: String(name), isOpen: Object.keys(objectOf(permissions)).length === 0 }))
 }
 
-/** Some definition stores have no service accounts, or forget what was removed, and say 404. */
-async function loadNeeded(context: BackendContext, path: string): Promise<JsonObject[]> {
-  let status = 0
+/** @throws {PortError} 503 */
+async function loadNeeded(
+  { ports, log }: BackendContext,
+  what: 'applications' | 'permissions' | 'removedPermissions' | 'serviceAccounts',
+): Promise<JsonObject[]> {
   try {
-    const answer = await context.call('front50', { method: 'GET', path })
-    if (answer.status === 200) return objectsOf(answer.body)
-    if (answer.status === 404) return []
-    status = answer.status
+    return await ports.definitions[what](itself)
   } catch (error) {
-    context.log.warn({ err: error, path }, 'the definition store does not answer a question about permissions')
+    log.warn({ err: error, what }, 'the definition store does not answer a question about permissions')
+    throw new PortError(503, `Permissions are not known: ${(error as Error).message}`)
   }
-  throw new PortError(
-    503,
-    `Permissions are not known: the definition store ${status === 0 ? 'cannot be reached' : `answered ${status}`}.`,
-  )
 }
 
 /** What is not listed is not allowed, so a service that does not answer (undefined) costs rights and never gives any. */

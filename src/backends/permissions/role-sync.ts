@@ -147,7 +147,7 @@ export class UserRoleSync {
   }
 
   #apply({ roles, problem }: LoadedRoles): void {
-    if (this.#users.provide(roles)) this.#context.permissionsChanged()
+    this.#users.provide(roles)
     this.#note(problem)
   }
 

@@ -2,6 +2,7 @@
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { toUserKey } from '../../names/user-name.ts'
 import { inTransaction } from '../../storage/database.ts'
+import type { BackendContext } from '../backend.ts'
 import { mergeRoles, type ProvidedOrigin, type Role, toRoleNames } from './roles.ts'
 
 export const userRolesMigrations = [
@@ -15,34 +16,39 @@ export const userRolesMigrations = [
    ALTER TABLE permissions_users ADD COLUMN provider TEXT NOT NULL DEFAULT ''`,
 ]
 
+type RoleTools = Pick<BackendContext, 'db' | 'now' | 'permissionsChanged'>
+
 /** Users are kept by their key, roles in lower case. */
 export class UserRoles {
   readonly #db: DatabaseSync
   readonly #now: () => number
   readonly #provider: ProvidedOrigin | undefined
+  readonly #onChange: () => void
   readonly #sql: SQLTagStore
 
   /** @param provider Roles that another one gave count no longer */
-  constructor(db: DatabaseSync, now: () => number, provider?: ProvidedOrigin) {
+  constructor({ db, now, permissionsChanged }: RoleTools, provider?: ProvidedOrigin) {
     this.#db = db
     this.#now = now
+    this.#onChange = permissionsChanged
     this.#provider = provider
     this.#sql = db.createTagStore()
   }
 
   /** The roles of a login. Writes only what is new, so that people who are known get in while the disk is full. */
   put(user: string, roles: readonly string[]): void {
-    this.#sql.run`
+    const { changes } = this.#sql.run`
       INSERT INTO permissions_users (name, roles, updated_ms)
       VALUES (${toUserKey(user)}, ${JSON.stringify(toRoleNames(roles))}, ${this.#now()})
       ON CONFLICT (name) DO UPDATE SET roles = excluded.roles, updated_ms = excluded.updated_ms
       WHERE roles <> excluded.roles`
+    if (changes > 0) this.#onChange()
   }
 
-  /** The roles of the provider, by user; users who have logged out meanwhile stay out. @returns whether any user has other roles now */
-  provide(byUser: ReadonlyMap<string, readonly string[]>): boolean {
+  /** The roles of the provider, by user; users who have logged out meanwhile stay out. */
+  provide(byUser: ReadonlyMap<string, readonly string[]>): void {
     const [provider, now] = [this.#provider ?? '', this.#now()]
-    return inTransaction(this.#db, () => {
+    const hasChanged = inTransaction(this.#db, () => {
       let changed = false
       for (const [user, names] of byUser) {
         const roles = JSON.stringify(toRoleNames(names).sort())
@@ -53,6 +59,7 @@ export class UserRoles {
       }
       return changed
     })
+    if (hasChanged) this.#onChange()
   }
 
   /** Undefined when the user never logged in, or was removed since. */
@@ -66,7 +73,8 @@ export class UserRoles {
   }
 
   remove(user: string): void {
-    this.#sql.run`DELETE FROM permissions_users WHERE name = ${toUserKey(user)}`
+    const { changes } = this.#sql.run`DELETE FROM permissions_users WHERE name = ${toUserKey(user)}`
+    if (changes > 0) this.#onChange()
   }
 
   #toRoles(row: Record<string, unknown>): Role[] {

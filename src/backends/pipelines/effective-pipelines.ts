@@ -3,6 +3,7 @@
  *
  * @see docs/contracts/events.md#from-event-to-start, step 7
  */
+import { itself } from '../../ports/caller.ts'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { createCache, type ExpiringCache } from '../../caches/expiring-cache.ts'
@@ -78,10 +79,9 @@ export class EffectivePipelines {
   }
 
   async #readAll(): Promise<JsonObject[]> {
-    const { call, now } = this.#context
-    const { status, body } = await call('front50', { method: 'GET', path: '/pipelines?restricted=false' })
-    if (status !== 200 && status !== 404) throw new Error(`The definition store answered ${status} when all pipelines were read.`)
-    this.#instances = objectsOf(body).filter((pipeline) => isTemplateInstance(pipeline) && !isTrue(pipeline['disabled']))
+    const { ports, now } = this.#context
+    const pipelines = await ports.definitions.pipelines(itself)
+    this.#instances = pipelines.filter((pipeline) => isTemplateInstance(pipeline) && !isTrue(pipeline['disabled']))
     this.#instancesUntilMs = now() + readAllEveryMs
     return this.#instances
   }

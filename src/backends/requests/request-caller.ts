@@ -1,6 +1,6 @@
 /** Caller of a request that reaches an embedded back end. */
 import type { FastifyRequest } from 'fastify'
-import { anonymous, type Caller } from '../../ports/caller.ts'
+import { anonymous, type Caller, toCaller } from '../../ports/caller.ts'
 import { fromHeaderText } from '../../upstreams/header-text.ts'
 
 export function userOf(request: FastifyRequest): string {
@@ -12,12 +12,7 @@ export function trustedCallerOf(request: FastifyRequest): Caller {
   for (const [name, value] of Object.entries(request.headers)) {
     if (name.startsWith('x-spinnaker-') && typeof value === 'string') identity[name] = fromHeaderText(value)
   }
-  return {
-    user: identity['x-spinnaker-user'],
-    accounts: (identity['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== ''),
-    origin: identity['x-spinnaker-user-origin'],
-    identity,
-  }
+  return toCaller(identity)
 }
 
 /** Header of calls among the back ends of this process. The gateway hands no header of clients on under this name. */

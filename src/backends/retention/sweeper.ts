@@ -1,10 +1,11 @@
 /** Deletes what is older and more than an operator wants to keep, in small portions, and gives the space back. */
+import { itself } from '../../ports/caller.ts'
+import type { StoredDefinitions } from '../../ports/definitions.ts'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { within } from '../../concurrency/within.ts'
-import type { CallService } from '../../external/service-call.ts'
 import { fieldOf, objectsOf, textOf } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
 import { fixedKinds, type RetainedKind, type Sweep } from './retained-kind.ts'
@@ -18,7 +19,7 @@ interface SweeperParts {
   /** See `isNewData`. */
   readonly isNewData: boolean
   readonly isMentioned: (text: string) => boolean
-  readonly call: CallService
+  readonly definitions: Pick<StoredDefinitions, 'applications'>
   readonly log: Pick<FastifyBaseLogger, 'info' | 'error'>
 }
 
@@ -115,10 +116,9 @@ export class Sweeper {
 
   /** An application may say itself how long its executions and tasks are kept: `retention: {retentionDays, kept}`. */
   async #rulesByApplication(): Promise<Sweep['ruleFor']> {
-    const { status, body } = await this.#parts.call('front50', { method: 'GET', path: '/v2/applications?restricted=false' })
-    // Without its word, an application that keeps more than others would lose it.
-    if (status !== 200 && status !== 404) throw new Error(`The definition store answered ${status} for the applications.`)
-    const own = new Map(objectsOf(body).map((one) => [foldName(textOf(one['name']) ?? ''), one['retention']]))
+    // Without its word, an application that keeps more than others would lose it: what cannot be read ends the sweep.
+    const applications = await this.#parts.definitions.applications(itself)
+    const own = new Map(applications.map((one) => [foldName(textOf(one['name']) ?? ''), one['retention']]))
     return (rule, application) => {
       const said = own.get(foldName(application))
       const exception = Object.entries(rule.exceptions ?? {}).find(([name]) => foldName(name) === foldName(application))?.[1]

@@ -1,9 +1,7 @@
 /** Rights of users from the permission service; without that service everything is allowed. */
 import { createCache, type ExpiringCache, loadOnce } from '../../caches/expiring-cache.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import { usersOf } from '../../names/acting-users.ts'
 import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
-import { parsePermissionView } from '../../permissions/permission-view.ts'
 import type { PermissionView } from '../../permissions/permissions.ts'
 import { hasRole, isGranted, mayRunSomething, mayUseServiceAccount } from '../../permissions/rights.ts'
 import { PortError } from '../../ports/port-error.ts'
@@ -71,9 +69,7 @@ export async function mayCreateApplication(context: BackendContext, access: Acce
     for (const one of access.each) if (!(await mayCreateApplication(context, one, name))) return false
     return true
   }
-  const path = pathTo`/authorize/${access.user}/applications/create`
-  const { status } = await ask(context, { method: 'POST', path, body: { name } })
-  return status < 300
+  return context.ports.rights.mayCreateApplication(access.user, name)
 }
 
 /** What is missing and how to grant it. */
@@ -135,34 +131,12 @@ function sameForAll(user: string, isAllowed: boolean): Access {
   }
 }
 
-async function askFor(context: BackendContext, user: string): Promise<Access> {
-  const { status, body } = await ask(context, { method: 'GET', path: pathTo`/authorize/${user}` })
-  if (status === 200) return toAccess(user, body)
-  if (status === 404) return sameForAll(user, false)
-  throw unavailable(`it answered ${status}`)
+async function askFor({ ports }: BackendContext, user: string): Promise<Access> {
+  const view = await ports.rights.viewOf(user)
+  return view === undefined ? sameForAll(user, false) : toAccess(user, view)
 }
 
-/** @throws {PortError} 503 when it cannot be reached, or has trouble of its own */
-async function ask(context: BackendContext, call: { method: string; path: string; body?: unknown }) {
-  const answer = await context.call('fiat', call).catch((error: unknown) => {
-    throw unavailable((error as Error).message)
-  })
-  if (answer.status >= 500) throw unavailable(`it answered ${answer.status}`)
-  return answer
-}
-
-function unavailable(reason: string): PortError {
-  return new PortError(503, `The permission service cannot be asked: ${reason}. Nothing is allowed meanwhile; try again.`)
-}
-
-/** @throws {PortError} 503 for a body that is no permission view */
-function toAccess(user: string, body: unknown): Access {
-  let view: PermissionView
-  try {
-    view = parsePermissionView(body, user)
-  } catch {
-    throw unavailable('its answer is no permission view')
-  }
+function toAccess(user: string, view: PermissionView): Access {
   return {
     user,
     isAdmin: view.admin,

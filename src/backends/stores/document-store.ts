@@ -52,10 +52,13 @@ export class DocumentStore {
   readonly #now: () => number
   readonly #statements: ReturnType<typeof prepareStatements>
   readonly #epoch = randomUUID().slice(0, 8)
+  readonly #onWrite: () => void
   /** Writes of this store. Each kind of a process has one store. */
   #writes = 0
 
-  constructor(db: DatabaseSync, collection: Collection, now: () => number) {
+  /** @param onWrite Called within the transaction of each change */
+  constructor(db: DatabaseSync, collection: Collection, now: () => number, onWrite: () => void = () => {}) {
+    this.#onWrite = onWrite
     this.#collection = collection
     this.#now = now
     this.#statements = prepareStatements(db)
@@ -175,8 +178,9 @@ export class DocumentStore {
 
   /** Takes the document out of all reads; its history stays. Answers whether it was there. */
   remove(key: string): boolean {
-    this.#writes++
-    return this.#statements.remove.run(this.#collection.kind, key).changes > 0
+    const isRemoved = this.#statements.remove.run(this.#collection.kind, key).changes > 0
+    if (isRemoved) this.#noteWrite()
+    return isRemoved
   }
 
   /** JSON texts of the versions saved under the key, newest first. */
@@ -197,9 +201,14 @@ export class DocumentStore {
   }
 
   #write(key: string, document: JsonObject, modifiedMs: number, text: string): void {
-    this.#writes++
+    this.#noteWrite()
     const { application, name } = this.#collection.place?.(document) ?? {}
     this.#statements.write.run(this.#collection.kind, key, application ?? null, name ?? null, modifiedMs, text)
+  }
+
+  #noteWrite(): void {
+    this.#writes++
+    this.#onWrite()
   }
 }
 

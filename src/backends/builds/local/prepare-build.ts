@@ -4,6 +4,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatJson } from '../../../json/json.ts'
 import { definedOf, objectsOf } from '../../../json/values.ts'
+import { itself } from '../../../ports/caller.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
@@ -222,16 +223,16 @@ async function checkPublish(
 }
 
 /** Named like it; where applications have names such as `shop` and `shop-web`, an image belongs to the longer one. */
-async function isImageOf(application: string, image: string, { call }: BackendContext): Promise<boolean> {
+async function isImageOf(application: string, image: string, { ports }: BackendContext): Promise<boolean> {
   if (application === '') return false
   if (image === application) return true
   if (!image.startsWith(`${application}-`)) return false
-  const { status, body } = await call('front50', { method: 'GET', path: '/v2/applications' })
-  if (status >= 500)
+  const applications = await ports.definitions.applications(itself).catch(() => {
     throw new PortError(503, 'The definition store cannot be asked whose image the build publishes. Start it again.')
+  })
   const isCloser = (other: string) =>
     other.length > application.length && `${image}-`.toLowerCase().startsWith(`${other}-`.toLowerCase())
-  return !objectsOf(body).some((other) => isCloser(String(other['name'])))
+  return !applications.some((other) => isCloser(String(other['name'])))
 }
 
 function toStored({ sha1, branch, committer, message, timestampMs, remoteUrl }: FetchedCommit): BuildCommit {

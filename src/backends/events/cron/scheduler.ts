@@ -210,7 +210,7 @@ export class CronScheduler {
 
   /** The definition as it is now decides: what was disabled a moment ago does not fire. */
   async #toStart({ pipeline: listed, trigger: { id, cronExpression } }: ScheduleEntry): Promise<Start | string | undefined> {
-    const pipeline = await loadFreshPipeline(this.#context.call, listed)
+    const pipeline = await loadFreshPipeline(this.#context.ports.definitions, listed)
     if (pipeline === undefined || isTrue(pipeline['disabled'])) return undefined
     const isSame = (trigger: JsonObject) => trigger['id'] === id && trigger['cronExpression'] === cronExpression
     const { triggers } = await this.#pipelines.of(pipeline)

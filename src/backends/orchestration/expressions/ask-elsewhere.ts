@@ -1,4 +1,5 @@
 /** Questions of expressions to outside addresses and to the definition store. */
+import { toCaller } from '../../../ports/caller.ts'
 import { pathTo } from '../../../http/encode-path.ts'
 import { objectsOf, textOf } from '../../../json/values.ts'
 import { describeMissing } from '../../rights/access.ts'
@@ -9,7 +10,7 @@ import type { Question } from './answers.ts'
 
 /** @param headersOf Identity of the user who asks. @returns what rejects with a message for the author of the pipeline */
 export function askElsewhere(
-  options: Pick<EngineOptions, 'call' | 'callOutside' | 'accessOf' | 'judges'>,
+  options: Pick<EngineOptions, 'ports' | 'callOutside' | 'accessOf' | 'judges'>,
   headersOf: (place: ExecutionPlace) => Record<string, string> = identityHeaders,
 ): (question: Question, place: ExecutionPlace) => Promise<unknown> {
   return (question, place) =>
@@ -27,13 +28,12 @@ async function textAt(url: string, { callOutside }: Pick<EngineOptions, 'callOut
 async function idsOf(
   application: string,
   headers: Record<string, string>,
-  { call, accessOf, judges }: Pick<EngineOptions, 'call' | 'accessOf' | 'judges'>,
+  { ports, accessOf, judges }: Pick<EngineOptions, 'ports' | 'accessOf' | 'judges'>,
 ): Promise<ReadonlyMap<string, string>> {
   if (judges) {
     const access = await accessOf(headers['x-spinnaker-user'])
     if (!access.mayOnApplication(application, 'READ')) throw new Error(describeMissing(access, 'READ', application))
   }
-  const { status, body } = await call('front50', { method: 'GET', path: pathTo`/pipelines/${application}`, headers })
-  if (status !== 200 && status !== 404) throw new Error(`The definition store answered with status ${status}.`)
-  return new Map(objectsOf(body).map(({ id, name }) => [textOf(name) ?? '', textOf(id) ?? '']))
+  const pipelines = await ports.definitions.pipelinesOf(application, toCaller(headers))
+  return new Map(pipelines.map(({ id, name }) => [textOf(name) ?? '', textOf(id) ?? '']))
 }

@@ -104,10 +104,8 @@ class ExecutionLists {
     const limit = wholeNumber(query.limit, 'limit', 5)
     const statuses = wantedStatuses(query.statuses)
     if (limit <= 0) return sendRecord(reply, [])
-    const headers = trustedCallerOf(reply.request).identity
-    const { status, body } = await this.#context.call('front50', { method: 'GET', path: pathTo`/v2/projects/${id}`, headers })
-    if (status !== 200 && status !== 404) throw new PortError(500, 'The project could not be read.')
-    return this.send(reply, this.#newestOf(projectConfigIds(body), limit, statuses, false), undefined)
+    const project = await this.#context.ports.definitions.project(id, trustedCallerOf(reply.request))
+    return this.send(reply, this.#newestOf(projectConfigIds(project), limit, statuses, false), undefined)
   }
 
   send(reply: FastifyReply, ids: readonly string[], expand: string | undefined, otherwise = true): FastifyReply {
@@ -144,8 +142,8 @@ class ExecutionLists {
 
   /** Differs when a list may: after each change of an execution or a definition, and as runs become too old for it. */
   #moment(): string | undefined {
-    const { versionOf, now } = this.#context
-    const definitions = versionOf('front50')
+    const { ports, now } = this.#context
+    const definitions = ports.definitions.version()
     return definitions && `${this.#engine.changes.version()} ${definitions} ${Math.floor(now() / historyStepMs)}`
   }
 }

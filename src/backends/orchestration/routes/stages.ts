@@ -60,14 +60,9 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
  *
  * @throws {PortError} 403. While the permission service cannot be asked, the stage itself decides later.
  */
-async function checkMayJudge(stage: Stage, user: string, { options: { call, log } }: Engine): Promise<void> {
+async function checkMayJudge(stage: Stage, user: string, { options: { ports, log } }: Engine): Promise<void> {
   if (typeNameOf(stage) !== 'manualJudgment' || isComplete(stage.status)) return
-  const ask = async (path: string) => {
-    const answer = await call('fiat', { method: 'GET', path })
-    if (answer.status < 400 || answer.status === 404) return answer
-    throw new Error(`the permission service answered ${answer.status}`)
-  }
-  const isAllowed = await mayJudge(stage.context, user, ask).catch((error: unknown) => {
+  const isAllowed = await mayJudge(stage.context, user, ports.rights.viewOf).catch((error: unknown) => {
     log.warn({ err: error, user }, 'roles of a judgment cannot be looked up; its stage decides when they can')
     return true
   })

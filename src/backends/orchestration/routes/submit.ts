@@ -31,7 +31,7 @@ export function submitRoutes(app: FastifyInstance, engine: Engine): void {
   )
 
   app.post('/definitions/warnings', (request) =>
-    definitionWarnings(bodyOf(request.body), options, trustedCallerOf(request).identity),
+    definitionWarnings(bodyOf(request.body), options, trustedCallerOf(request)),
   )
 
   app.post('/v2/pipelineTemplates/plan', (request) =>
@@ -84,8 +84,8 @@ function bodyOf(body: unknown): JsonObject {
   return body === undefined || body === null ? {} : objectAnswer(body)
 }
 
-async function storedDefinition(configId: string, { identity }: Caller, options: EngineOptions): Promise<JsonObject> {
-  const stored = await loadDefinition(configId, identity, options)
+async function storedDefinition(configId: string, caller: Caller, options: EngineOptions): Promise<JsonObject> {
+  const stored = await loadDefinition(configId, caller, options)
   if (stored !== undefined) return stored
   throw new PortError(404, `There is no stored pipeline with the id ${configId}.`)
 }

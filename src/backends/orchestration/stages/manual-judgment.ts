@@ -1,8 +1,7 @@
 /** `manualJudgment`: waits until a user continues or stops the run. */
 
-import type { ServiceAnswer } from '../../../external/service-call.ts'
-import { pathTo } from '../../../http/encode-path.ts'
-import { fieldOf, type JsonObject, listOf, objectOf } from '../../../json/values.ts'
+import type { JsonObject } from '../../../json/values.ts'
+import type { Rights } from '../../../ports/rights.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const judgments = ['continue', 'stop'] as const
@@ -36,8 +35,7 @@ async function waitForJudgment(context: TaskContext): Promise<TaskResult> {
   const { context: settings, lastModified } = context.stage
   const judgment = String(settings['judgmentStatus'] ?? '').toLowerCase()
   if (!isJudgment(judgment)) return { status: 'RUNNING' }
-  const ask = (path: string) => context.call('fiat', { method: 'GET', path }, [404])
-  if (!(await mayJudge(settings, lastModified?.user ?? 'anonymous', ask))) {
+  if (!(await mayJudge(settings, lastModified?.user ?? 'anonymous', context.viewOf))) {
     return { status: 'RUNNING', context: { judgmentStatus: '', judgmentInput: undefined } }
   }
   // Said again, so that a change that came in while the roles were asked for does not contradict the outcome.
@@ -56,16 +54,15 @@ export function requiredRoles(settings: JsonObject): string[] {
  * Whether a user has one of the roles that the stage requires, if any. Administrators pass. A user that the permission service does
  * not know has no roles.
  *
- * @throws what `ask` throws
+ * @throws what `viewOf` throws
  */
 export async function mayJudge(
   settings: JsonObject,
   user: string,
-  ask: (path: string) => Promise<ServiceAnswer>,
+  viewOf: Rights['viewOf'],
 ): Promise<boolean> {
   const wanted = requiredRoles(settings)
   if (wanted.length === 0) return true
-  const { admin, roles } = objectOf((await ask(pathTo`/authorize/${user}`)).body)
-  if (admin === true) return true
-  return listOf(roles).some((role) => wanted.includes(String(fieldOf(role, 'name') ?? role).toLowerCase()))
+  const view = await viewOf(user)
+  return view !== undefined && (view.admin || view.roles.some(({ name }) => wanted.includes(name.toLowerCase())))
 }

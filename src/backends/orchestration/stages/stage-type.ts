@@ -7,6 +7,7 @@
  * again after its pause, an error fails the task, `RetryableError` repeats it. `StageError` gives the texts that users see.
  */
 
+import type { Rights } from '../../../ports/rights.ts'
 import type { ServiceAnswer } from '../../../external/service-call.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import type { StageDescription } from '../../../stage-types/description.ts'
@@ -140,6 +141,8 @@ export interface TaskContext {
    * @throws {RetryableError} while the permission service cannot be asked
    */
   require(authorization: ApplicationRight, application: string): Promise<void>
+  /** What a user may do; undefined for one who is not known. @throws {RetryableError} while the permission service cannot be asked */
+  readonly viewOf: Rights['viewOf']
   /** The users whose rights count at this moment: each of them needs what the step does. */
   actors(): Promise<readonly string[]>
   /** Another execution of this engine. Whether the stage may know of it is for the step to find out. */

@@ -1,4 +1,5 @@
 /** Faults of a definition that need not keep it from running, or are there because it is unfinished. */
+import type { Caller } from '../../../ports/caller.ts'
 import { pathTo } from '../../../http/encode-path.ts'
 import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { findMisspeltFields } from '../../../stage-types/check-stage.ts'
@@ -18,14 +19,14 @@ const mostTexts = 10_000
 /** @returns a sentence each, the most useful first; none when nothing is wrong. */
 export async function definitionWarnings(
   definition: JsonObject,
-  { stageTypes, call, notificationWarnings }: Pick<EngineOptions, 'stageTypes' | 'call' | 'notificationWarnings'>,
-  identity: Record<string, string>,
+  { stageTypes, ports, notificationWarnings }: Pick<EngineOptions, 'stageTypes' | 'ports' | 'notificationWarnings'>,
+  caller: Caller,
 ): Promise<string[]> {
   const stages = definition['type'] === 'templatedPipeline' ? [] : objectsOf(definition['stages'])
   const application = textOf(definition['application']) ?? ''
-  const known = await call('front50', { method: 'GET', path: pathTo`/v2/applications/${application}`, headers: identity })
+  const known = await ports.definitions.application(application, caller)
   const warnings = [
-    ...(known.status === 404 ? [`The application "${application}" does not exist.`] : []),
+    ...(known === undefined ? [`The application "${application}" does not exist.`] : []),
     ...[versionOneProblem(definition) ?? []].flat(),
     ...notificationWarnings(definition),
     ...stages.flatMap((stage, index) => stageWarnings(stage, stageTitleOf(stage, index), stageTypes)),

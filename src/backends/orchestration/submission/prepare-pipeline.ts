@@ -1,10 +1,9 @@
 /** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
-import { pathTo } from '../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, listOf, objectsOf, textOf } from '../../../json/values.ts'
 import { joinUsers, usersOf } from '../../../names/acting-users.ts'
 import { isTemplateInstance } from '../../../pipeline-templates/inheritance.ts'
-import type { Caller } from '../../../ports/caller.ts'
-import { PortError } from '../../../ports/port-error.ts'
+import { type Caller, toCaller } from '../../../ports/caller.ts'
+import { isPassing, PortError } from '../../../ports/port-error.ts'
 import { isExecutionId } from '../../../storage/ulid.ts'
 import { describeLongList, describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
 import { checkOnApplication } from '../../rights/access.ts'
@@ -114,8 +113,8 @@ function checkUnchanged(given: JsonObject, evaluated: JsonObject): void {
   if (changed !== undefined) throw new PortError(400, `"${changed}" of a pipeline cannot be an expression.`)
 }
 
-async function ownerOf(id: string, { identity }: Caller, sources: EngineOptions): Promise<string | undefined> {
-  const stored = await loadDefinition(id, identity, sources).catch(() => {
+async function ownerOf(id: string, caller: Caller, sources: EngineOptions): Promise<string | undefined> {
+  const stored = await loadDefinition(id, caller, sources).catch(() => {
     throw new PortError(503, 'The pipeline cannot be started now: the definition store cannot be asked whose it is.')
   })
   return textOf(stored?.['application'])
@@ -124,12 +123,13 @@ async function ownerOf(id: string, { identity }: Caller, sources: EngineOptions)
 /** The stored pipeline; undefined: the caller sees none. @throws {Error} while the definition store cannot be asked */
 export async function loadDefinition(
   id: string,
-  headers: Record<string, string>,
-  { call }: EngineOptions,
+  caller: Caller,
+  { ports }: EngineOptions,
 ): Promise<JsonObject | undefined> {
-  const { status, body } = await call('front50', { method: 'GET', path: pathTo`/pipelines/${id}/get`, headers })
-  if (status >= 500) throw new Error(`The definition store answered with status ${status}.`)
-  return status === 200 && isObject(body) ? body : undefined
+  return ports.definitions.pipeline(id, caller).catch((error: unknown) => {
+    if (!isPassing(error)) return undefined
+    throw error
+  })
 }
 
 /** Those that stages produce are bound later. @throws {StageError} */
@@ -289,7 +289,7 @@ async function checkStoredDefinition(
   sources: EngineOptions,
 ): Promise<void> {
   if (execution.pipelineConfigId === undefined || isTrue(execution.initialConfig['enabled'])) return
-  const stored = await loadDefinition(execution.pipelineConfigId, headers, sources).catch((error: unknown) => {
+  const stored = await loadDefinition(execution.pipelineConfigId, toCaller(headers), sources).catch((error: unknown) => {
     sources.log.warn({ err: error, pipeline: execution.pipelineConfigId }, 'the stored definition could not be read')
     return undefined
   })

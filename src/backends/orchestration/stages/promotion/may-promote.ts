@@ -7,12 +7,11 @@ import type { TaskContext } from '../stage-type.ts'
 
 /** @throws {StageError} naming who may */
 export async function checkMayPromote(
-  { actors, call, execution }: Pick<TaskContext, 'actors' | 'call' | 'execution'>,
+  { actors, viewOf, execution }: Pick<TaskContext, 'actors' | 'viewOf' | 'execution'>,
   to: Pick<Environment, 'name' | 'mayPromote'>,
 ): Promise<void> {
-  const ask = (path: string) => call('fiat', { method: 'GET', path }, [404])
   for (const user of await actors()) {
-    if (await mayJudge({ requiredJudgmentRoles: to.mayPromote ?? [] }, user, ask)) continue
+    if (await mayJudge({ requiredJudgmentRoles: to.mayPromote ?? [] }, user, viewOf)) continue
     const isSteerer = execution.authentication.steeredBy?.some((each) => each.user === user)
     const advice = isSteerer ? [`${user} has steered this run; a new run does without.`] : []
     throw new StageError([describeMissingRole(to, user), ...advice], { status: 403, kind: 'PERMISSION' })

@@ -1,4 +1,5 @@
 /** Names of stored applications, for lists that show no others. */
+import { itself } from '../../../../../ports/caller.ts'
 import { sharedWork } from '../../../../../concurrency/shared-work.ts'
 import { objectsOf, textOf } from '../../../../../json/values.ts'
 import { foldName } from '../../../../../names/fold-name.ts'
@@ -34,12 +35,11 @@ export class StoredApplications {
   }
 
   async #load(): Promise<void> {
-    const { call, log, now } = this.#context
+    const { ports, log, now } = this.#context
     this.#loadedAtMs = now()
     try {
-      const { status, body } = await call('front50', { method: 'GET', path: '/v2/applications?restricted=false' })
-      if (status !== 200) throw new Error(`the definition store answered ${status}`)
-      this.#names = new Set(objectsOf(body).flatMap(({ name }) => (textOf(name) === undefined ? [] : [foldName(String(name))])))
+      const stored = await ports.definitions.applications(itself)
+      this.#names = new Set(stored.flatMap(({ name }) => (textOf(name) === undefined ? [] : [foldName(String(name))])))
     } catch (error) {
       log.warn({ err: error }, 'stored applications cannot be read: Kubernetes lists show all')
     }

@@ -1,0 +1,41 @@
+/** Rights and roles of a Fiat. */
+import { pathTo } from '../http/encode-path.ts'
+import { parsePermissionView } from '../permissions/permission-view.ts'
+import { PortError } from '../ports/port-error.ts'
+import type { Rights } from '../ports/rights.ts'
+import type { CallService, ServiceCall } from './service-call.ts'
+
+export function openFiat(call: CallService): Rights {
+  const ask = async (request: ServiceCall) => {
+    const answer = await call('fiat', request).catch((error: unknown) => {
+      throw unavailable((error as Error).message)
+    })
+    if (answer.status >= 500) throw unavailable(`it answered ${answer.status}`)
+    return answer
+  }
+  return {
+    async viewOf(user) {
+      const { status, body } = await ask({ method: 'GET', path: pathTo`/authorize/${user}` })
+      if (status === 404) return undefined
+      if (status !== 200) throw unavailable(`it answered ${status}`)
+      try {
+        return parsePermissionView(body, user)
+      } catch {
+        throw unavailable('its answer is no permission view')
+      }
+    },
+    async mayCreateApplication(user, name) {
+      const path = pathTo`/authorize/${user}/applications/create`
+      return (await ask({ method: 'POST', path, body: { name } })).status < 300
+    },
+    async refreshRoles(roles) {
+      const { status } = await call('fiat', { method: 'POST', path: '/roles/sync', body: roles })
+      // 503 is its answer when no user has one of the roles yet, which is usual for a new application.
+      if (status >= 400 && status !== 503) throw new PortError(status, `fiat answered ${status} when roles were to be read again.`)
+    },
+  }
+}
+
+function unavailable(reason: string): PortError {
+  return new PortError(503, `The permission service cannot be asked: ${reason}. Nothing is allowed meanwhile; try again.`)
+}

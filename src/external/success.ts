@@ -1,0 +1,11 @@
+/** Answers of services as values or errors of a port. */
+import { fieldOf, textOf } from '../json/values.ts'
+import { PortError } from '../ports/port-error.ts'
+import type { ServiceName } from '../upstreams/services.ts'
+import type { ServiceAnswer } from './service-call.ts'
+
+/** @throws {PortError} with the status of a refusal */
+export function successOf(service: ServiceName, { status, body }: ServiceAnswer): unknown {
+  if (status < 400) return body
+  throw new PortError(status, `${service} answered ${status}: ${textOf(fieldOf(body, 'message')) ?? 'no message'}`)
+}
