@@ -31,7 +31,8 @@ export function openFiat(call: CallService): Rights {
     async refreshRoles(roles) {
       const { status } = await call('fiat', { method: 'POST', path: '/roles/sync', body: roles })
       // 503 is its answer when no user has one of the roles yet, which is usual for a new application.
-      if (status >= 400 && status !== 503) throw new PortError(status, `fiat answered ${status} when roles were to be read again.`)
+      if (status >= 400 && status !== 503)
+        throw new PortError(status, `fiat answered ${status} when roles were to be read again.`)
     },
   }
 }

@@ -4,6 +4,7 @@ import test from 'node:test'
 import type { BackendContext } from '../../src/backends/backend.ts'
 import { isAllowed, type ResourceType, type View } from '../../src/backends/permissions/view.ts'
 import { requireAccess } from '../../src/backends/rights/access.ts'
+import { openFiat } from '../../src/external/fiat.ts'
 import { decide, type Need } from '../../src/permissions/decide.ts'
 import { parsePermissionView } from '../../src/permissions/permission-view.ts'
 import type { Authorization } from '../../src/permissions/permissions.ts'
@@ -106,6 +107,6 @@ function askEmbedded(access: Access, kind: Kind, name: string, authorization: Au
 type Access = Awaited<ReturnType<typeof requireAccess>>
 
 function accessOf(view: object): Promise<Access> {
-  const call = async () => ({ status: 200, body: view })
-  return requireAccess({ settings: { authorization: true }, call } as unknown as BackendContext, 'alice')
+  const rights = openFiat(async () => ({ status: 200, body: view }))
+  return requireAccess({ settings: { authorization: true }, ports: { rights } } as unknown as BackendContext, 'alice')
 }

@@ -1,7 +1,7 @@
 /** Clusters of a project: its definition, joined with the running server groups. */
-import { itself } from '../../ports/caller.ts'
-import { pathTo } from '../../http/encode-path.ts'
+
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { itself } from '../../ports/caller.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { BackendContext } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'

@@ -1,6 +1,7 @@
 /** Search for stored notifications that nothing delivers, for the log at the start. */
+
+import { textOf } from '../../json/values.ts'
 import { itself } from '../../ports/caller.ts'
-import { type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import type { BackendContext } from '../backend.ts'
 import { describeUndeliveredTypes, typesOfDefinition, typesOfRecord } from './warnings.ts'
 

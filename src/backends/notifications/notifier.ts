@@ -1,8 +1,8 @@
 /** Delivery of notifications: at least once, with back-off, a few at a time and one for each recipient. */
-import { itself } from '../../ports/caller.ts'
+
 import { backOffMs } from '../../concurrency/back-off.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import { objectOf, textOf } from '../../json/values.ts'
+import { itself } from '../../ports/caller.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'

@@ -3,7 +3,7 @@
  *
  * @see docs/contracts/events.md#from-event-to-start, step 7
  */
-import { itself } from '../../ports/caller.ts'
+
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { createCache, type ExpiringCache } from '../../caches/expiring-cache.ts'
@@ -11,6 +11,7 @@ import { sharedWork } from '../../concurrency/shared-work.ts'
 import { formatJson } from '../../json/json.ts'
 import { isObject, isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { inheritLists, isTemplateInstance, referenceOf, storedTemplate } from '../../pipeline-templates/inheritance.ts'
+import { itself } from '../../ports/caller.ts'
 import { isRunning } from '../../settings/time-span.ts'
 import type { BackendContext } from '../backend.ts'
 

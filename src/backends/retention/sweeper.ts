@@ -1,13 +1,14 @@
 /** Deletes what is older and more than an operator wants to keep, in small portions, and gives the space back. */
-import { itself } from '../../ports/caller.ts'
-import type { StoredDefinitions } from '../../ports/definitions.ts'
+
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { within } from '../../concurrency/within.ts'
-import { fieldOf, objectsOf, textOf } from '../../json/values.ts'
+import { fieldOf, textOf } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
+import { itself } from '../../ports/caller.ts'
+import type { StoredDefinitions } from '../../ports/definitions.ts'
 import { fixedKinds, type RetainedKind, type Sweep } from './retained-kind.ts'
 import type { RetentionRule, RetentionSettings } from './settings.ts'
 import { measureKinds, pragma } from './sizes.ts'

@@ -1,7 +1,5 @@
-/** Questions of expressions to outside addresses and to the definition store. */
+import { textOf } from '../../../json/values.ts'
 import { toCaller } from '../../../ports/caller.ts'
-import { pathTo } from '../../../http/encode-path.ts'
-import { objectsOf, textOf } from '../../../json/values.ts'
 import { describeMissing } from '../../rights/access.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { identityHeaders } from '../identity.ts'

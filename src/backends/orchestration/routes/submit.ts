@@ -30,9 +30,7 @@ export function submitRoutes(app: FastifyInstance, engine: Engine): void {
     sendRecord(reply, await judgeTask(request.body, trustedCallerOf(request), engine)),
   )
 
-  app.post('/definitions/warnings', (request) =>
-    definitionWarnings(bodyOf(request.body), options, trustedCallerOf(request)),
-  )
+  app.post('/definitions/warnings', (request) => definitionWarnings(bodyOf(request.body), options, trustedCallerOf(request)))
 
   app.post('/v2/pipelineTemplates/plan', (request) =>
     start(request, { ...bodyOf(request.body), type: 'templatedPipeline', plan: true }),

@@ -56,11 +56,7 @@ export function requiredRoles(settings: JsonObject): string[] {
  *
  * @throws what `viewOf` throws
  */
-export async function mayJudge(
-  settings: JsonObject,
-  user: string,
-  viewOf: Rights['viewOf'],
-): Promise<boolean> {
+export async function mayJudge(settings: JsonObject, user: string, viewOf: Rights['viewOf']): Promise<boolean> {
   const wanted = requiredRoles(settings)
   if (wanted.length === 0) return true
   const view = await viewOf(user)

@@ -7,9 +7,9 @@
  * again after its pause, an error fails the task, `RetryableError` repeats it. `StageError` gives the texts that users see.
  */
 
-import type { Rights } from '../../../ports/rights.ts'
 import type { ServiceAnswer } from '../../../external/service-call.ts'
 import type { JsonObject } from '../../../json/values.ts'
+import type { Rights } from '../../../ports/rights.ts'
 import type { StageDescription } from '../../../stage-types/description.ts'
 import type { ServiceName } from '../../../upstreams/services.ts'
 import type { CallOutside } from '../../outside/call-outside.ts'

@@ -1,7 +1,7 @@
 /** Faults of a definition that need not keep it from running, or are there because it is unfinished. */
-import type { Caller } from '../../../ports/caller.ts'
-import { pathTo } from '../../../http/encode-path.ts'
+
 import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import type { Caller } from '../../../ports/caller.ts'
 import { findMisspeltFields } from '../../../stage-types/check-stage.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { parseExpression } from '../expressions/parser.ts'

@@ -121,11 +121,7 @@ async function ownerOf(id: string, caller: Caller, sources: EngineOptions): Prom
 }
 
 /** The stored pipeline; undefined: the caller sees none. @throws {Error} while the definition store cannot be asked */
-export async function loadDefinition(
-  id: string,
-  caller: Caller,
-  { ports }: EngineOptions,
-): Promise<JsonObject | undefined> {
+export async function loadDefinition(id: string, caller: Caller, { ports }: EngineOptions): Promise<JsonObject | undefined> {
   return ports.definitions.pipeline(id, caller).catch((error: unknown) => {
     if (!isPassing(error)) return undefined
     throw error

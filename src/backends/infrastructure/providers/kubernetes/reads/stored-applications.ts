@@ -1,8 +1,9 @@
 /** Names of stored applications, for lists that show no others. */
-import { itself } from '../../../../../ports/caller.ts'
+
 import { sharedWork } from '../../../../../concurrency/shared-work.ts'
-import { objectsOf, textOf } from '../../../../../json/values.ts'
+import { textOf } from '../../../../../json/values.ts'
 import { foldName } from '../../../../../names/fold-name.ts'
+import { itself } from '../../../../../ports/caller.ts'
 import type { BackendContext } from '../../../../backend.ts'
 import type { Owned } from '../../../model.ts'
 import type { ReadsUnderWay } from './reads-under-way.ts'
@@ -10,13 +11,13 @@ import type { ReadsUnderWay } from './reads-under-way.ts'
 const freshMs = 30_000
 
 export class StoredApplications {
-  readonly #context: Pick<BackendContext, 'call' | 'log' | 'now'>
+  readonly #context: Pick<BackendContext, 'ports' | 'log' | 'now'>
   readonly #underWay: ReadsUnderWay
   #names: ReadonlySet<string> | undefined
   #loadedAtMs = Number.NEGATIVE_INFINITY
   readonly #loadOnce = sharedWork(() => this.#load())
 
-  constructor(context: Pick<BackendContext, 'call' | 'log' | 'now'>, underWay: ReadsUnderWay) {
+  constructor(context: Pick<BackendContext, 'ports' | 'log' | 'now'>, underWay: ReadsUnderWay) {
     this.#context = context
     this.#underWay = underWay
   }
