@@ -4,6 +4,7 @@ import { parsePermissionView } from '../permissions/permission-view.ts'
 import { PortError } from '../ports/port-error.ts'
 import type { Rights } from '../ports/rights.ts'
 import type { CallService, ServiceCall } from './service-call.ts'
+import { successOf } from './success.ts'
 
 export function openFiat(call: CallService): Rights {
   const ask = async (request: ServiceCall) => {
@@ -29,10 +30,7 @@ export function openFiat(call: CallService): Rights {
       return (await ask({ method: 'POST', path, body: { name } })).status < 300
     },
     async refreshRoles(roles) {
-      const { status } = await call('fiat', { method: 'POST', path: '/roles/sync', body: roles })
-      // 503 is its answer when no user has one of the roles yet, which is usual for a new application.
-      if (status >= 400 && status !== 503)
-        throw new PortError(status, `fiat answered ${status} when roles were to be read again.`)
+      successOf('fiat', await call('fiat', { method: 'POST', path: '/roles/sync', body: roles }))
     },
   }
 }
