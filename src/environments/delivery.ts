@@ -78,7 +78,8 @@ export function factsOf(run: JsonObject): RunFacts {
     id: String(run['id']),
     pipeline: textOf(run['name']) ?? textOf(run['description']) ?? '',
     user: userOfRun(run),
-    ...{ commit, build },
+    commit,
+    build,
     steps: [...found.map(({ step }) => step), ...stages.flatMap(rollbackBy)],
     failure: failed && {
       text: `The stage "${nameOf(failed)}" failed.`,
@@ -122,7 +123,10 @@ function deploymentBy(
   const names = Object.values(serverGroups).flatMap(textsOf)
   const namespaces = manifests.flatMap((manifest) => textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? [])
   const step: Step = {
-    ...{ kind: 'deployment', account, images, atMs: (hasFailed ? deployedAtMs(stage) : undefined) ?? of.atMs ?? 0 },
+    kind: 'deployment',
+    account,
+    images,
+    atMs: (hasFailed ? deployedAtMs(stage) : undefined) ?? of.atMs ?? 0,
     undoneAtMs: hasFailed && takesItselfBack(stage) ? of.atMs : undefined,
     regions: [...new Set([...Object.keys(serverGroups), ...namespaces])],
     clusters: [...new Set([...names.map(clusterOf), ...manifests.filter(hasImages).map(manifestName)])].toSorted(),
@@ -176,7 +180,10 @@ function rollbackBy(stage: JsonObject): Step[] {
   ]
   return [
     {
-      ...{ kind: 'rollback', account, images: [], atMs: numberOf(endTime) ?? 0 },
+      kind: 'rollback',
+      account,
+      images: [],
+      atMs: numberOf(endTime) ?? 0,
       regions: texts('region', 'regions', 'location', 'namespace').slice(0, 1),
       clusters: [
         ...texts('cluster', 'manifestName'),
@@ -266,9 +273,15 @@ function toChange({ run, step, atMs }: DeliveryEvent, source: Pick<RunFacts, 'co
   const commitMs = toMs(commit?.timestamp)
   return {
     run: { id: run.id, pipeline: run.pipeline, user: run.user },
-    ...{ atMs, kind: 'deployment', clusters: step.clusters, images: step.images, commit, build: run.build ?? source?.build },
+    atMs,
+    kind: 'deployment',
+    clusters: step.clusters,
+    images: step.images,
+    commit,
+    build: run.build ?? source?.build,
     leadMs: commitMs === undefined || commitMs > atMs ? undefined : atMs - commitMs,
-    ...{ failure: undefined, restoredAtMs: undefined },
+    failure: undefined,
+    restoredAtMs: undefined,
   }
 }
 
@@ -326,7 +339,8 @@ export function figuresOf(
     leadTime: { medianMs: median(leads), of: leads.length },
     changeFailureRate: {
       share: deployments.length === 0 ? null : toPlaces(failed.length / deployments.length, 4),
-      ...{ failed: failed.length, of: deployments.length },
+      failed: failed.length,
+      of: deployments.length,
     },
     timeToRestore: { medianMs: median(restores), of: restores.length, open: failed.length - restores.length },
   }

@@ -142,7 +142,8 @@ function toCluster(all: readonly JsonObject[]): RunningCluster {
     isCanary: isCanary(newest),
     serverGroups,
     all,
-    ...{ versions, left },
+    versions,
+    left,
     sinceMs:
       numberOf(newest['servingSinceMs']) ??
       (left.length > 0 ? firstLaunch(newest) : undefined) ??

@@ -115,8 +115,11 @@ export async function listRuns(
   const runs: JsonObject[] = []
   for (let page = 0; page < maxPages; page++) {
     const query = {
-      ...{ triggerTimeStartBoundary: String(sinceMs), statuses: endedStatuses, expand: false },
-      ...{ startIndex: page * runsOfPage, size: runsOfPage },
+      triggerTimeStartBoundary: String(sinceMs),
+      statuses: endedStatuses,
+      expand: false,
+      startIndex: page * runsOfPage,
+      size: runsOfPage,
     }
     const answer = await call('orca', { path: pathTo`/applications/${application}/pipelines/search`, query })
     const found = readList(answer, 'orca')

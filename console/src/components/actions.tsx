@@ -64,7 +64,15 @@ export function startAction({ place, ...target }: ActionTarget, action: Action):
     return
   }
   confirm({
-    ...{ action: what, effect, typed: name, account, facts, destructive, values, fields, onDone },
+    action: what,
+    effect,
+    typed: name,
+    account,
+    facts,
+    destructive,
+    values,
+    fields,
+    onDone,
     level: action.level ?? (destructive ? 2 : 1),
     ...(list === undefined ? { change } : { run: (given: JsonObject) => completeTask(change(given)), refreshes: list }),
   })

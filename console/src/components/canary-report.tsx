@@ -60,7 +60,7 @@ export function CanaryReport({ id, intervals = [], onChoose }: ReportProps) {
               <Name text={report.sentence} max={600} />
             </p>
             {report.outlook !== undefined && <p class="muted">{report.outlook}</p>}
-            <Scores report={report} intervals={shown} {...{ id, ...(onChoose && { onChoose }) }} />
+            <Scores report={report} intervals={shown} id={id} {...(onChoose && { onChoose })} />
             <Metrics report={report} />
           </div>
         )
@@ -171,7 +171,7 @@ function Measurements({ metric, ...series }: Series & { readonly metric: Metric 
     <>
       <div class="measurements chart">
         <span class="muted scale">{short(most)}</span>
-        <Lines {...{ all, least, most, from: 0, until }} />
+        <Lines all={all} least={least} most={most} from={0} until={until} />
         <svg class="boxes" viewBox="0 0 60 100" preserveAspectRatio="none" aria-hidden="true">
           {boxes.map((found, at) => {
             const [low, first, median, third, high] = (found ?? []).map(

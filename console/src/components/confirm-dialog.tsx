@@ -56,7 +56,12 @@ function ConfirmDialog<Values extends JsonObject, Answer>(question: Question<Val
   const submit = async () => change && submitTask(change(values))
   return (
     <FormDialog
-      {...{ title, action, dismissal, refreshes, next, onDone }}
+      title={title}
+      action={action}
+      dismissal={dismissal}
+      refreshes={refreshes}
+      next={next}
+      onDone={onDone}
       submitLabel={isRefused ? 'Try anyway' : undefined}
       kind={question.destructive ? 'destructive' : 'primary'}
       isReady={asked === undefined || text.trim() === asked}

@@ -151,7 +151,13 @@ export function DeployedCell({ application, deployed, earlier, landscape }: Cell
         <span class="row">
           <span class="is-behind">{[difference, rollback].filter(Boolean).join('; ')}</span>
           {difference !== undefined && earlier !== undefined && !difference.startsWith('ahead') && (
-            <Promotion {...{ application, earlier, landscape }} target={deployed.environment} left={rolledBackFrom} />
+            <Promotion
+              application={application}
+              earlier={earlier}
+              landscape={landscape}
+              target={deployed.environment}
+              left={rolledBackFrom}
+            />
           )}
         </span>
       )}

@@ -29,7 +29,8 @@ export function DeploymentPicture({ application, deployments = [], groups, all }
       {deployments.map((deployment) => (
         <RunPicture
           key={[deployment.account, deployment.region, deployment.cluster].join('/')}
-          {...{ application, deployment }}
+          application={application}
+          deployment={deployment}
         />
       ))}
     </ErrorBoundary>
@@ -46,14 +47,21 @@ function RunPicture({ application, deployment }: { application: string; deployme
   const endMs = events.at(-1)?.atMs
   // What a failed deployment has left is looked at as it is.
   if (isOver && fresh.length > 0 && !(hasFailed && groups.some(({ name }) => fresh.includes(name))))
-    return <Picture {...{ application, deployment, endMs }} pictures={picturesThen(deployment, groups, others)} />
+    return (
+      <Picture
+        application={application}
+        deployment={deployment}
+        endMs={endMs}
+        pictures={picturesThen(deployment, groups, others)}
+      />
+    )
   // Where a run names no server group, the cluster shows its end only until the next one comes.
   const createdFrom = (ms: number) => groups.filter(({ createdTime }) => (createdTime ?? 0) >= ms).map(({ name }) => name)
   const isPast = isOver && fresh.length === 0 && createdFrom((endMs ?? 0) + 1).length > 0
   const pictures = isPast
     ? []
     : picturesOf(groups, { fresh: fresh.length > 0 ? fresh : createdFrom(startMs), old, all: [...groups, ...others] })
-  return <Picture {...{ application, deployment, pictures }} />
+  return <Picture application={application} deployment={deployment} pictures={pictures} />
 }
 
 /** Those of other clusters behind the same load balancer; undefined while they are read. */

@@ -35,7 +35,9 @@ export function ApplicationTable<Row extends Application>(props: ApplicationTabl
   const deployed = useBatches(landscape, names)
   const cellOf =
     (show: Show) =>
-    ({ name }: Row) => <Cell application={name} batch={deployed.batchOf(name)} {...{ landscape, isShown, show }} />
+    ({ name }: Row) => (
+      <Cell application={name} batch={deployed.batchOf(name)} landscape={landscape} isShown={isShown} show={show} />
+    )
   return (
     <>
       <UnreadNotice live={deployed.first} />
@@ -121,9 +123,14 @@ export function EnvironmentMatrix({ applications, landscape, ...table }: MatrixP
     const deployed = found.get(environment)
     const before = names.slice(0, names.indexOf(environment))
     const earlier = before.flatMap((name) => found.get(name) ?? []).at(-1)
-    if (deployed !== undefined) return <DeployedCell {...{ application, deployed, earlier, landscape }} />
+    if (deployed !== undefined)
+      return <DeployedCell application={application} deployed={deployed} earlier={earlier} landscape={landscape} />
     const none = <span class="muted">–</span>
-    return earlier === undefined ? none : <Promotion {...{ application, earlier, landscape, none }} target={environment} />
+    return earlier === undefined ? (
+      none
+    ) : (
+      <Promotion application={application} earlier={earlier} landscape={landscape} none={none} target={environment} />
+    )
   }
   return (
     <div class={names.length > 4 ? 'sideways' : ''}>

@@ -93,7 +93,9 @@ export function Graph<Line extends Edge>(props: GraphProps<Line>) {
                 <Node
                   key={item.id}
                   {...item}
-                  {...{ place, width: layout.nodeWidth, tabIndex: item.id === inFocus ? 0 : -1 }}
+                  place={place}
+                  width={layout.nodeWidth}
+                  tabIndex={item.id === inFocus ? 0 : -1}
                   position={[names.length > 0 && `after ${names.join(', ')}`, `${at + 1} of ${items.length}`]}
                   onFocusIn={() => setFocused(item.id)}
                 />

@@ -32,7 +32,8 @@ export function useSearch({ lines }: LogText, ask: Find | undefined, goTo: (byte
   }, [query, at, current === undefined])
   const hits = `${number.toLocaleString()} of ${bytes.length.toLocaleString()}`
   return {
-    ...{ query, current },
+    query,
+    current,
     note: !isAnswered ? 'searching …' : number === 0 ? 'no hit' : isCut ? `${hits} and more` : hits,
     hasMore: bytes.length > 1,
     find: (wanted: string) => setState({ query: wanted, at: 0 }),

@@ -23,7 +23,8 @@ export function ProgramOutput({ line, isEnded = false, ...place }: OutputProps) 
       {byte !== undefined && byte < output.startByte && <p class="muted">The line of this address is no longer kept.</p>}
       <LogView
         {...shown}
-        {...{ name: place.id, isEnded }}
+        name={place.id}
+        isEnded={isEnded}
         readEarlier={() => act(`Read earlier output of ${place.id}`, readEarlier)}
         readAt={readAt}
         find={nextByte === undefined ? undefined : (query) => findInOutput(place, query)}

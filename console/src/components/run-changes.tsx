@@ -14,7 +14,10 @@ export function useEarlierRun(run: Execution | undefined, baseline: Baseline) {
   const { id, name, application = '', buildTime, pipelineConfigId } = run ?? {}
   const query = {
     ...(baseline === 'last-success' && { statuses: 'SUCCEEDED' }),
-    ...{ pipelineName: name ?? '', triggerTimeEndBoundary: String(buildTime), size: 2, expand: true },
+    pipelineName: name ?? '',
+    triggerTimeEndBoundary: String(buildTime),
+    size: 2,
+    expand: true,
   }
   const isStored = Boolean(name && pipelineConfigId && buildTime)
   const { body, error } = useLive(searchPath, isStored ? { path: { application }, query } : undefined, { refresh: 'open' })

@@ -29,7 +29,9 @@ export function RunTable({ runs, label, without, heldOf }: RunTableProps) {
   const causes = useCauses(runs)
   const content = (run: Execution) => contentOf(run).join(' · ')
   const contentColumn: Column<Execution> = {
-    ...{ key: 'content', head: 'Version and parameters', hideBelow: 'narrow' },
+    key: 'content',
+    head: 'Version and parameters',
+    hideBelow: 'narrow',
     cell: (run) => <Name text={content(run)} max={60} />,
   }
   const columns: readonly Column<Execution>[] = [

@@ -103,7 +103,7 @@ export function ApplicationHead({ application, tab, ...head }: ApplicationHeadPr
   useEffect(() => noteRecent(application), [application])
   const title = <Name text={application} />
   return (
-    <PageHead tab={`${application}: ${tab}`} crumbs={applicationCrumbs(application).slice(0, 1)} {...{ ...head, title }}>
+    <PageHead tab={`${application}: ${tab}`} crumbs={applicationCrumbs(application).slice(0, 1)} {...head} title={title}>
       {isUnknown ? (
         <EmptyState icon="search" text={`There is no application ${application}, or you may not read it.`}>
           <ActionButton action={{ label: 'Applications', href: to.applications() }} />

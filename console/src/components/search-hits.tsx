@@ -178,7 +178,11 @@ function toStart({ name, application, id = name }: Pipeline): Hit {
 function toActions({ name }: Application): readonly Hit[] {
   return [
     {
-      ...{ label: `Roll back ${name}`, icon: 'undo', needs: changeOperation, of: name, isRollBack: true },
+      label: `Roll back ${name}`,
+      icon: 'undo',
+      needs: changeOperation,
+      of: name,
+      isRollBack: true,
       run: (navigate) => void rollBack(name, navigate),
     },
     { label: `Create pipeline in ${name}`, icon: 'plus', href: to.newPipeline(name), needs: saveOperation, of: name },

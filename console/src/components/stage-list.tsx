@@ -26,7 +26,11 @@ export function StageList({ execution, tree, selected, onSelect, showsTime }: St
       {rows.map(({ stage, depth, within }) => (
         <StageRow
           key={stage.id}
-          {...{ ...lookOf(stage, nowMs), depth, within, isSelected: stage.id === selected, onSelect: select }}
+          {...lookOf(stage, nowMs)}
+          depth={depth}
+          within={within}
+          isSelected={stage.id === selected}
+          onSelect={select}
           bars={showsTime ? barsOf(stage, axis, nowMs) : undefined}
           hasEnded={Boolean(execution.endTime)}
         />

@@ -174,7 +174,9 @@ export function FieldView({ field, within = [] }: { field: ShownField; within?: 
     <FieldContext.Provider value={{ draft, path, expression }}>
       <div ref={box} class="form-field" onFocusOut={leave}>
         {mayBeExpression && <ExpressionSwitch label={label} isOn={isText} onClick={toggle} />}
-        {Body !== undefined && <Body {...{ draft, path, field, label, error, value }} onChange={set} />}
+        {Body !== undefined && (
+          <Body draft={draft} path={path} field={field} label={label} error={error} value={value} onChange={set} />
+        )}
         {Body === undefined && (
           <Field label={label} help={helpOf(field)} error={error} required={required}>
             {(tied) => <Input {...input} tied={tied} label={label} value={value ?? usual} onChange={set} />}

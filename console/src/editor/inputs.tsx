@@ -50,8 +50,11 @@ export function TextInput(props: InputProps & { readonly isLong?: boolean; reado
       onTake={onChange}
       rows={beganLong || text.includes('\n') ? rowsOf(text, isLong ? 3 : 2) : undefined}
       attributes={{
-        ...{ ...tied, placeholder, class: `${isCode ? 'code' : ''} ${isNumber ? 'narrow' : ''}` },
-        ...{ inputMode: isNumber ? 'decimal' : undefined, spellcheck: isLong && !isCode },
+        ...tied,
+        placeholder,
+        class: `${isCode ? 'code' : ''} ${isNumber ? 'narrow' : ''}`,
+        inputMode: isNumber ? 'decimal' : undefined,
+        spellcheck: isLong && !isCode,
       }}
     />
   )

@@ -160,14 +160,18 @@ function useAnswers(application: string, id: string, given: Answers) {
   const names = (accounts: readonly Account[]) => accounts.map(({ name }) => ({ value: name }))
   const balancers = useChoices({ choicesFrom: 'load-balancers' }, at)
   const choices: Readonly<Partial<Record<QuestionId, readonly Choice[]>>> = {
-    ...{ account: names(groups), productionAccount: names(groups), manifestAccount: names(clusters) },
+    account: names(groups),
+    productionAccount: names(groups),
+    manifestAccount: names(clusters),
     image: useChoices({ choicesFrom: 'images' }, at),
     balancer: [{ value: '' }, ...balancers],
     original: pipelines.map(({ id: value = '', name }) => ({ value, label: name })),
   }
   const answers = {
-    ...{ account: place.account?.name, productionAccount: place.production?.name },
-    ...{ manifestAccount: place.manifestAccount?.name, balancer: balancers.length === 1 ? balancers[0]?.value : '' },
+    account: place.account?.name,
+    productionAccount: place.production?.name,
+    manifestAccount: place.manifestAccount?.name,
+    balancer: balancers.length === 1 ? balancers[0]?.value : '',
     ...given,
   } as Answers
   const refusedOf = (template: string): string | undefined => {

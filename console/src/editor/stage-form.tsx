@@ -67,7 +67,9 @@ function StageActions({ draft, node: { key, stage }, onSelect }: StageFormProps)
   const title = titleOfStage(stage)
   const denied = draft.readOnly.value
   const add = (position: keyof typeof positions): MenuItem => ({
-    ...{ label: positions[position], icon: 'plus', denied },
+    label: positions[position],
+    icon: 'plus',
+    denied,
     onSelect: () => openAddStage({ draft, of: key, position, onAdded: onSelect }),
   })
   const copy = () => {

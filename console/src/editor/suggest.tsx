@@ -86,7 +86,12 @@ export function SuggestingText({ text, choices, onText, onTake, rows, onKey, att
     event.stopPropagation()
   }
   const shared = {
-    ...{ ref: field, rows, value: text, autoComplete: 'off', spellcheck: false, ...attributes },
+    ref: field,
+    rows,
+    value: text,
+    autoComplete: 'off',
+    spellcheck: false,
+    ...attributes,
     ...(choices.length > 0 && { role: 'combobox', 'aria-expanded': offer !== undefined }),
     ...(offer && { 'aria-controls': id, 'aria-activedescendant': offer.chosen < 0 ? undefined : `${id}-${offer.chosen}` }),
     'aria-autocomplete': 'list',

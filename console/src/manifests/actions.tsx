@@ -19,7 +19,10 @@ export function useManifestActions(object: ActedObject): readonly Action[] {
     { label: 'Open details', icon: 'right', href: to.manifest(object.application, place) },
     isKind(name, 'deployment', 'replicaSet', 'statefulSet') && { ...scale(object), denied: owned },
     isRolledOut && {
-      ...{ type: 'rollingRestartManifest', label: 'Restart', icon: 'refresh', denied: isPaused ? paused : undefined },
+      type: 'rollingRestartManifest',
+      label: 'Restart',
+      icon: 'refresh',
+      denied: isPaused ? paused : undefined,
       effect: `New pods replace those of ${name} one after another, with the same manifest.`,
     },
     isKind(name, 'deployment') && isPaused !== undefined && (isPaused ? resume : pause(name)),
@@ -27,7 +30,10 @@ export function useManifestActions(object: ActedObject): readonly Action[] {
     isKind(name, 'replicaSet') && traffic && enableOrDisable(name, traffic, owned),
     { label: 'Edit', icon: 'edit', denied: owned, onSelect: () => editManifest(object) },
     {
-      ...{ type: 'deleteManifest', label: 'Delete', icon: 'trash', destructive: true },
+      type: 'deleteManifest',
+      label: 'Delete',
+      icon: 'trash',
+      destructive: true,
       effect: `${name} is removed from ${placeText(place)}. This cannot be undone.`,
       values: { cascades: true, grace: '' },
       fields: {
@@ -53,7 +59,10 @@ export function undoTo(object: ActedObject, revision: number): void {
 function targetOf({ application, provider, place }: ActedObject): ActionTarget {
   const { account, location, name } = place
   return {
-    ...{ application, account, name, object: keyOfObject(place) },
+    application,
+    account,
+    name,
+    object: keyOfObject(place),
     facts: [
       ['Account', account],
       ['Namespace', location || noNamespace],
@@ -64,7 +73,9 @@ function targetOf({ application, provider, place }: ActedObject): ActionTarget {
 
 function scale({ place: { name }, replicas }: ActedObject): Action {
   return {
-    ...{ type: 'scaleManifest', label: 'Scale', icon: 'resize' },
+    type: 'scaleManifest',
+    label: 'Scale',
+    icon: 'resize',
     effect: replicas === undefined ? `The number of pods of ${name} changes.` : `${name} has ${plural(replicas, 'pod')}.`,
     values: { replicas: replicas ?? 1 },
     fields: { replicas: { label: 'Replicas', input: counted } },
@@ -79,7 +90,10 @@ const resume: Action = { type: 'resumeRolloutManifest', label: 'Resume rollout',
 
 function pause(name: string): Action {
   return {
-    ...{ type: 'pauseRolloutManifest', label: 'Pause rollout', verb: 'Pause', icon: 'pause' },
+    type: 'pauseRolloutManifest',
+    label: 'Pause rollout',
+    verb: 'Pause',
+    icon: 'pause',
     effect: `Pods that run stay. Changes of ${name} wait until the rollout is resumed; undo and restart are refused meanwhile.`,
   }
 }
@@ -92,7 +106,10 @@ function undo({ place: { name }, isPaused, revisions }: ActedObject, chosen?: nu
   const choices = older.map((one) => [String(one.number), inWords(one)] as const)
   const template = choices.length === 0 ? 'the revision before the present one' : 'the chosen revision'
   return {
-    ...{ type: 'undoRolloutManifest', label: 'Undo rollout', verb: 'Undo', icon: 'undo' },
+    type: 'undoRolloutManifest',
+    label: 'Undo rollout',
+    verb: 'Undo',
+    icon: 'undo',
     denied: isPaused ? paused : revisions?.length === 1 ? 'There is no other revision.' : undefined,
     effect: `The pod template of ${template} becomes that of ${name}, and its pods are replaced.`,
     values: { revision: chosen ?? older[0]?.number },
@@ -106,7 +123,10 @@ function enableOrDisable(name: string, { isEnabled, balancers }: NonNullable<Act
   const denied = owned ?? (balancers.length === 0 ? none : undefined)
   if (!isEnabled) return { type: 'enableManifest', label: 'Enable', icon: 'power', denied }
   return {
-    ...{ type: 'disableManifest', label: 'Disable', icon: 'power', denied },
+    type: 'disableManifest',
+    label: 'Disable',
+    icon: 'power',
+    denied,
     effect: `${name} leaves ${balancers.join(', ')} and takes no more traffic; its pods keep running.`,
   }
 }

@@ -67,7 +67,9 @@ function ManagerRows({ manager, cluster, application }: ManagerProps) {
   const view = useManifest(inUse.length > 1 || inUse.some(isMoving) ? place : undefined).reading.value.body
   const [[pill], [reason = '']] = view === undefined ? [[], []] : [pillsOf(view), reasonsOf(view)]
   const object: ActedObject = {
-    ...{ application, place, revisions },
+    application,
+    place,
+    revisions,
     provider: revisions[0]?.group.cloudProvider ?? String(manager['cloudProvider'] ?? ''),
     replicas: inUse[0]?.capacity?.desired ?? undefined,
     isPaused: view && isIn('paused', view),

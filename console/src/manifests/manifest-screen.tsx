@@ -37,7 +37,7 @@ export function ManifestScreen({ params, query }: ScreenProps) {
   const none = <EmptyState text={`There is no ${name}, or you may not read it.`} />
   return (
     <Loaded live={useManifest(place)} title={name} rows={8} empty={none}>
-      {(view) => <ObjectPage {...{ application, place, view, query }} />}
+      {(view) => <ObjectPage application={application} place={place} view={view} query={query} />}
     </Loaded>
   )
 }
@@ -139,8 +139,13 @@ function Logs({ object: { view, place, provider, groups }, query }: { object: Sh
       />
       <ProgramOutput
         key={[pod, container, isPrevious].join('\n')}
-        {...{ account: place.account, region: place.location, id: pod, provider: provider || undefined }}
-        {...{ container, isPrevious, line: query['line'] }}
+        account={place.account}
+        region={place.location}
+        id={pod}
+        provider={provider || undefined}
+        container={container}
+        isPrevious={isPrevious}
+        line={query['line']}
       />
     </>
   )

@@ -17,7 +17,10 @@ export function Resources(screen: ScreenProps) {
       <ApplicationHead application={application} tab="Resources" />
       <Notices application={application} accounts={(live.reading.value.body ?? []).map(({ account }) => account ?? '')} />
       <List
-        {...{ live, screen, label: 'Resources', empty: 'Nothing of this application is found in a cluster.' }}
+        live={live}
+        screen={screen}
+        label={'Resources'}
+        empty={'Nothing of this application is found in a cluster.'}
         rowsOf={(resources) => {
           const rows = resources.map((resource) => ({ ...resource, ...placeIn(resource) }))
           return rows.toSorted((a, b) => a.name.localeCompare(b.name))

@@ -68,7 +68,13 @@ export function useShownObject(application: string, place: ObjectPlace, view: Ma
   const own = groups.find((group) => isSameObject(placeOfGroup(group), place))
   const provider = useManifestAccounts().find(({ name }) => name === place.account)?.provider ?? ''
   return {
-    ...{ application, provider, place, view, groups, owner: ownerOf(view), isPaused: isIn('paused', view) },
+    application,
+    provider,
+    place,
+    view,
+    groups,
+    owner: ownerOf(view),
+    isPaused: isIn('paused', view),
     areGroupsRead: !cluster || body !== undefined || error !== undefined,
     replicas: numberOf(fieldOf(view, 'spec.replicas')),
     revisions: isKind(place.name, 'deployment') ? revisionsOf(groups, place) : undefined,

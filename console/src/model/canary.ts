@@ -45,7 +45,10 @@ export function toReport(answer: JsonObject) {
   const all = objectsOf(judged['results']).map(toMetric)
   const metrics = all.toSorted((a, b) => gravity.indexOf(a.status.kind) - gravity.indexOf(b.status.kind))
   const report = {
-    ...{ metrics, pass, marginal, score: numberOf(score) },
+    metrics,
+    pass,
+    marginal,
+    score: numberOf(score),
     groups: objectsOf(judged['groupScores']),
     /** Why more measurements would change nothing, or could. */
     outlook: scalarOf(fieldAt(result, 'outlook', 'reason')),

@@ -27,8 +27,11 @@ function toPlace({ name, account, region }: JsonObject) {
 
 /** `HTTP:/health` or `TCP`, and numbers. */
 const usualChecks = {
-  ...{ healthCheck: 'HTTP:/health', healthInterval: '10', healthTimeout: '5' },
-  ...{ unhealthyThreshold: '2', healthyThreshold: '2' },
+  healthCheck: 'HTTP:/health',
+  healthInterval: '10',
+  healthTimeout: '5',
+  unhealthyThreshold: '2',
+  healthyThreshold: '2',
 }
 
 /** @param record A load balancer, whose check is an object, or the fields of a job that stores one. */
@@ -61,7 +64,9 @@ function toJob(type: string, cloudProvider: string, { name, account, region }: R
 export function toBalancerJob({ listeners, ...draft }: ReturnType<typeof toBalancerDraft>, cloudProvider: string) {
   const job = toJob('upsertLoadBalancer', cloudProvider, draft)
   return {
-    ...{ ...draft, ...job, loadBalancerName: job.name },
+    ...draft,
+    ...job,
+    loadBalancerName: job.name,
     listeners: listeners.map(({ certificate, externalPort, ...listener }) => ({
       ...listener,
       externalPort: numberOf(externalPort) ?? externalPort,
@@ -109,14 +114,18 @@ export function toSecurityGroupJob({ rules, ...draft }: ReturnType<typeof toSecu
     rules
       .filter((rule) => rule.kind === kind)
       .map(({ source, protocol, startPort, endPort }) => ({
-        ...{ [sourceKey]: source.trim(), type: protocol },
+        [sourceKey]: source.trim(),
+        type: protocol,
         ...(startPort.trim() !== '' && {
           startPort: numberOf(startPort) ?? startPort,
           endPort: numberOf(endPort) ?? numberOf(startPort) ?? endPort,
         }),
       }))
   return {
-    ...{ ...job, regions: [draft.region], securityGroupName: job.name, description: draft.description },
+    ...job,
+    regions: [draft.region],
+    securityGroupName: job.name,
+    description: draft.description,
     ipIngress: ingress('network', 'cidr'),
     securityGroupIngress: ingress('security group', 'name'),
   }

@@ -100,8 +100,12 @@ function addLine(lines: LogLine[], raw: string, { number, byte, group: before }:
     if (start === undefined && text === '') return within
   }
   const opens = start && {
-    ...{ from: number, outer: within, isFolded: false, folds: start.folds },
-    ...{ startMs: start.atMs ?? atMs, endMs: undefined },
+    from: number,
+    outer: within,
+    isFolded: false,
+    folds: start.folds,
+    startMs: start.atMs ?? atMs,
+    endMs: undefined,
   }
   // What a terminal shows of a line that was written again and again.
   lines.push({ number, byte, text: text.slice(text.lastIndexOf('\r') + 1), time, opens, within })

@@ -53,7 +53,11 @@ export function searchOfRuns(query: Query, nowMs: number) {
   const [from, ...ends] = ['from', 'to', 'before'].map((name) => momentOf(query[name], nowMs))
   const [end] = ends.filter((at) => at !== undefined).toSorted((one, other) => one - other)
   const given = {
-    ...{ user, parameter, triggerTypes: trigger, pipelineName: pipeline, text: [q, version].filter(Boolean).join(' ') },
+    user,
+    parameter,
+    triggerTypes: trigger,
+    pipelineName: pipeline,
+    text: [q, version].filter(Boolean).join(' '),
     statuses: runStates.find(([word]) => word === status)?.[1] ?? status?.toUpperCase(),
     triggerTimeStartBoundary: from?.toString(),
     triggerTimeEndBoundary: end?.toString(),

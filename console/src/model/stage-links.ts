@@ -39,7 +39,10 @@ export function linksOf(stages: readonly (Linked & { readonly id: string })[]) {
   const ids = stages.map(({ id }) => id)
   const alike = Map.groupBy(ids, (id) => JSON.stringify([before, after].map((found) => found.get(id)?.toSorted())))
   return {
-    ...{ pairs, before, after, rows: rowsOf(ids, before, after) },
+    pairs,
+    before,
+    after,
+    rows: rowsOf(ids, before, after),
     missing: [...missing].map((ref) => ({ id: `missing:${ref}`, ref })),
     // Between the same stages.
     siblings: [...alike.values()].filter(({ length }) => length > 1),

@@ -46,7 +46,9 @@ export function ApplicationSettings({ params: { application = '' } }: ScreenProp
       `${plural(countOf(edits.peek()), 'setting')} of ${application} ${countOf(edits.peek()) === 1 ? 'is' : 'are'} not saved.`,
     discard: () => undefined,
   })
-  const form = (title: string, Fields: FormProps['Fields']) => <Form {...{ application, denied, edits, title, Fields }} />
+  const form = (title: string, Fields: FormProps['Fields']) => (
+    <Form application={application} denied={denied} edits={edits} title={title} Fields={Fields} />
+  )
   const general = () => (
     <div class="stack">
       {form('General', GeneralFields)}
@@ -114,7 +116,7 @@ function Form({ application, denied, edits, title, Fields }: FormProps) {
   })
   return (
     <Panel title={title}>
-      <Fields key={generation} {...{ application, denied, set }} values={withEdits(stored, edits.value)} />
+      <Fields key={generation} application={application} denied={denied} set={set} values={withEdits(stored, edits.value)} />
       <div class="foot">
         <ActionButton action={{ label: 'Review changes', denied: objection, onSelect: review }} kind="primary" />
         {count > 0 && <Button onClick={discard}>Discard</Button>}

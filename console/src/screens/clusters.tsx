@@ -155,11 +155,15 @@ const groupings = ['region', 'image'] as const
 
 const ofStates: readonly Filter[] = [
   {
-    ...{ name: 'health', label: 'Health', any: 'Any health' },
+    name: 'health',
+    label: 'Health',
+    any: 'Any health',
     choices: Object.entries({ up: 'All instances up', down: 'Not all instances up' }),
   },
   {
-    ...{ name: 'disabled', label: 'Traffic', any: 'Enabled and disabled' },
+    name: 'disabled',
+    label: 'Traffic',
+    any: 'Enabled and disabled',
     choices: Object.entries({ false: 'Enabled', true: 'Disabled' }),
   },
 ]
@@ -174,7 +178,9 @@ function wholeList(groups: readonly ServerGroup[], query: ScreenProps['query']) 
   return {
     filters: [...filters, { name: 'group', label: 'Group by', any: 'By cluster', value: by, choices }],
     noMatch: `No server group matches “${filterWords(filters, query)}”.`,
-    ...{ note: undefined, by: by ?? ('cluster' as const), clusters: toClusters(shown, by) },
+    note: undefined,
+    by: by ?? ('cluster' as const),
+    clusters: toClusters(shown, by),
   }
 }
 
@@ -184,7 +190,9 @@ function largeList(all: ReturnType<typeof toClusterNames>, query: ScreenProps['q
   const filters = [{ name: 'q', label: 'Filter by cluster or account' }, choiceOf('account', all.map(accountOf))]
   const isAll = clusters.length === all.length
   return {
-    ...{ filters, by: 'cluster' as const, clusters },
+    filters,
+    by: 'cluster' as const,
+    clusters,
     noMatch: `No cluster matches “${filterWords(filters, query)}”. Of so many clusters, the filter knows names and accounts only.`,
     note: isAll ? 'Server groups are read as their cluster comes into view.' : showing(clusters.length, all.length),
   }
@@ -217,7 +225,11 @@ interface CardProps {
 function ClusterList({ clusters, ...card }: CardProps & { readonly clusters: readonly (Cluster | ClusterName)[] }) {
   return (
     <VirtualList
-      {...{ class: 'stack cards', label: 'Clusters', heldOf: card.filter, overscan: 3, items: clusters }}
+      class={'stack cards'}
+      label={'Clusters'}
+      heldOf={card.filter}
+      overscan={3}
+      items={clusters}
       keyOf={({ account, name }) => `${account}/${name}`}
       rowHeight={(cluster) => clusterHead + ('groups' in cluster ? cluster.groups.length : usualGroups) * rowHeight}
       drawAll={clusters.every((cluster) => 'groups' in cluster) ? 20 : 0}
@@ -236,7 +248,7 @@ function ClusterInView({ cluster: { account, name, batch }, ...card }: CardProps
   if (cluster !== undefined) return <ClusterCard {...card} cluster={cluster} context={{ application, groups }} />
   const none = <EmptyState text={`${name} has no server group now.`} />
   return (
-    <ClusterPanel {...{ application, account, name }}>
+    <ClusterPanel application={application} account={account} name={name}>
       <Loaded live={live} rows={usualGroups} empty={none}>
         {() => none}
       </Loaded>
@@ -270,7 +282,7 @@ function ClusterCard(props: Omit<CardProps, 'isChanging'> & { readonly cluster: 
   const isAlone = by !== 'cluster'
   const regions = isAlone ? [] : [...Map.groupBy(groups, ({ region }) => region)]
   return (
-    <ClusterPanel {...{ application, account, name, fronts, isLink: !isAlone }}>
+    <ClusterPanel application={application} account={account} name={name} fronts={fronts} isLink={!isAlone}>
       {regions
         .filter(([, some]) => isWhole || isMoving(some, thisMinute.value))
         .map(([region, some]) => (
@@ -335,7 +347,9 @@ function GroupRow({ group, context, isAlone }: { group: ServerGroup; context: Se
   const place = groupPlace(group)
   return (
     <GroupLine
-      {...{ group, label: group.name, pendingKey: groupKey(group) }}
+      group={group}
+      label={group.name}
+      pendingKey={groupKey(group)}
       title={isAlone ? <Name text={group.name} max={40} /> : versionIn(group.name)}
       href={to.serverGroup(context.application, place)}
       hrefOf={(instance) => to.instance(context.application, { ...place, id: instanceId(instance) })}
@@ -367,7 +381,9 @@ export function ClusterScreen({ params, query }: ScreenProps) {
             toClusters(groups).map((cluster) => (
               <ClusterCard
                 key={`${cluster.account}/${cluster.name}`}
-                {...{ cluster, balancers, context: { application, groups } }}
+                cluster={cluster}
+                balancers={balancers}
+                context={{ application, groups }}
                 filter=""
                 by="cluster"
                 isWhole

@@ -42,14 +42,18 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
     ...offer(isComplete(status), 'Delete the record', 'trash', denied, {
       action: `Delete the record of run ${run}`,
       effect: 'The record and its logs are removed. What it deployed stays. This cannot be undone.',
-      ...{ typed: run, destructive: true, refreshes: '/executions' },
+      typed: run,
+      destructive: true,
+      refreshes: '/executions',
       run: () => unwrap(client.DELETE('/pipelines/{id}', call())),
       onDone: () => navigate(to.pipelines(application)),
     }),
     ...offer(!isComplete(status), 'Cancel run', 'stop', denied, {
       action: `Cancel run ${run}`,
       effect: 'Running stages are asked to stop. Operations already sent to the cloud are not undone.',
-      ...{ dismissal: 'Keep running', destructive: true, ...withReason },
+      dismissal: 'Keep running',
+      destructive: true,
+      ...withReason,
       run: (values) => change(execution, client.PUT('/pipelines/{id}/cancel', call(reasonOf(values)))),
     }),
   ]

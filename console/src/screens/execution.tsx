@@ -75,7 +75,10 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
   const side = selected && (
     <StagePanel
       key={selected.id}
-      {...{ execution, query, stage: selected, inner: tree.inner.get(selected.id) ?? [] }}
+      execution={execution}
+      query={query}
+      stage={selected}
+      inner={tree.inner.get(selected.id) ?? []}
       isExplained={isWide && failure?.path.includes(selected) === true}
       close={isWide && chosen !== undefined ? back : undefined}
     />
@@ -99,7 +102,7 @@ function Run({ execution, query }: { execution: Execution; query: ScreenProps['q
       {waiting !== undefined && <Judgment key={waiting.id} execution={execution} stage={waiting} />}
       {failure !== undefined && <RunFailure key={failure.child} run={execution} execution={execution} failure={failure} />}
       <Beside label={selected === undefined ? '' : titleOf(selected)} back={{ href: back, label: 'All stages' }} side={side}>
-        <Stages {...{ execution, tree, view: query['view'], selected: selected?.id, onSelect: select }} />
+        <Stages execution={execution} tree={tree} view={query['view']} selected={selected?.id} onSelect={select} />
         {deployments.length > 0 && <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />}
         <Notifications execution={execution} />
       </Beside>

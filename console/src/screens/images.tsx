@@ -39,8 +39,13 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
   const { body } = live.reading.value
   const image = body?.find((one) => idOf(one) === chosen)
   const ofProvider = {
-    ...{ name: 'provider', label: 'Provider', any: providers[0] ?? '', least: 1, clears: ['image'] },
-    ...{ value: provider === providers[0] ? undefined : provider, choices: providers.slice(1) },
+    name: 'provider',
+    label: 'Provider',
+    any: providers[0] ?? '',
+    least: 1,
+    clears: ['image'],
+    value: provider === providers[0] ? undefined : provider,
+    choices: providers.slice(1),
   }
   const gone = body && <EmptyState text={`There is no image ${chosen}. It may have been deleted.`} />
   return (
@@ -60,12 +65,18 @@ export function Images({ query: { image: chosen, ...query } }: ScreenProps) {
           side={chosen && (image ? <ImagePanel key={chosen} provider={provider} image={image} /> : gone)}
         >
           <List
-            {...{ live, label: 'Images', icon: 'search', empty, screen: { params: {}, query: { q } }, isBare: true }}
+            live={live}
+            label={'Images'}
+            icon={'search'}
+            empty={empty}
+            screen={{ params: {}, query: { q } }}
+            isBare={true}
             rowsOf={(images) => images}
             placeOf={(one) => ({ name: idOf(one) })}
             columns={[
               {
-                ...{ head: 'Image', grow: true },
+                head: 'Image',
+                grow: true,
                 cell: (one) => (
                   <NameLink href={to.infrastructure('images', { ...query, image: idOf(one) })} text={idOf(one)} max={80} />
                 ),
@@ -88,7 +99,8 @@ function ImagePanel({ provider, image }: { provider: string; image: Image }) {
   const labelTexts = Object.entries(objectOf(labels)).map((label) => label.join('='))
   return (
     <RecordPanel
-      {...{ name: id, record: image }}
+      name={id}
+      record={image}
       actions={
         <>
           <CopyButton text={id} label={`Copy ${id}`} />
@@ -123,13 +135,20 @@ function useImageActions(provider: string, image: Image, using: readonly ServerG
   })
   const names = using?.map(({ name }) => name).join(', ')
   const target = {
-    ...{ application: scalarOf(image['name']) ?? id, account, name: id, object: objectKey('image', id) },
+    application: scalarOf(image['name']) ?? id,
+    account,
+    name: id,
+    object: objectKey('image', id),
     place: { cloudProvider: provider, credentials: account, account, imageId: id },
   }
   // The images that Fairlead keeps itself say where they come from.
   const isKeptHere = scalarOf(image['imageName']) !== undefined && account !== undefined && originOf(image) !== undefined
   const remove: Action = {
-    ...{ type: 'deleteImage', label: 'Delete', icon: 'trash', destructive: true, list: '/images' },
+    type: 'deleteImage',
+    label: 'Delete',
+    icon: 'trash',
+    destructive: true,
+    list: '/images',
     denied: names === undefined ? 'Loading' : names === '' ? undefined : `Runs in ${names}.`,
     effect: 'Its files are removed. Server groups that run it could not start further instances. This cannot be undone.',
     onDone: () => navigate(to.infrastructure('images')),

@@ -21,13 +21,16 @@ export function Networks(screen: ScreenProps) {
     <>
       <InfrastructureHead tab="Networks" />
       <List
-        {...{ screen, label: 'Networks', empty: 'No network is known.' }}
+        screen={screen}
+        label={'Networks'}
+        empty={'No network is known.'}
         live={useLive('/networks', {}, { refresh: 'slow' })}
         rowsOf={(byProvider) => Object.values(byProvider).flat()}
         placeOf={({ cloudProvider, account, region, name, id }) => ({ provider: cloudProvider, account, region, name, id })}
         columns={[
           {
-            ...{ head: 'Name', grow: true },
+            head: 'Name',
+            grow: true,
             cell: ({ name, id, deprecated }) => (
               <>
                 <Name text={name ?? id ?? ''} max={70} /> {deprecated === true && <span class="chip">deprecated</span>}
@@ -48,7 +51,10 @@ export function Accounts(screen: ScreenProps) {
     <>
       <InfrastructureHead tab="Accounts" />
       <List
-        {...{ screen, label: 'Accounts', icon: 'lock', empty: 'You may read no account. Ask an administrator.' }}
+        screen={screen}
+        label={'Accounts'}
+        icon={'lock'}
+        empty={'You may read no account. Ask an administrator.'}
         live={useAccounts()}
         rowsOf={(accounts) => accounts}
         placeOf={(account) => ({ provider: providerOf(account), name: account.name, environment: account.environment })}
@@ -65,7 +71,9 @@ export function Accounts(screen: ScreenProps) {
           { head: 'Provider', cell: (account) => <span class="one-line">{providerOf(account)}</span> },
           { head: 'Regions', hideBelow: 'narrow', cell: (account) => regionsOf(account).join(', ') },
           {
-            ...{ head: 'Permissions', grow: true, hideBelow: 'phone' },
+            head: 'Permissions',
+            grow: true,
+            hideBelow: 'phone',
             cell: ({ permissions }) => <Permissions permissions={permissions} />,
           },
           { head: 'You may change', cell: ({ authorized }) => <StatusText status={authorized ? yes : no} /> },

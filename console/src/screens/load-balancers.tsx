@@ -32,7 +32,10 @@ export function ApplicationLoadBalancers(screen: ScreenProps) {
   const actions = <CreatePlace form="loadBalancer" application={application} />
   return (
     <PlaceScreen
-      {...{ ...screen, section, label, actions }}
+      {...screen}
+      section={section}
+      label={label}
+      actions={actions}
       panel={({ provider, account, region, name }) => (
         <Loaded live={live} empty={gone(name)}>
           {(balancers) => {
@@ -47,12 +50,19 @@ export function ApplicationLoadBalancers(screen: ScreenProps) {
       )}
     >
       <List
-        {...{ live, label, icon: 'balance', empty: none, create: actions, screen, placeOf }}
+        live={live}
+        label={label}
+        icon={'balance'}
+        empty={none}
+        create={actions}
+        screen={screen}
+        placeOf={placeOf}
         rowsOf={(balancers) => balancers}
         columns={[
           { head: 'State', cell: (balancer) => <StatusText status={serviceOf(balancer)} /> },
           {
-            ...{ head: 'Name', grow: true },
+            head: 'Name',
+            grow: true,
             cell: (balancer) => {
               const place = placeOf(balancer)
               return <NameLink href={to.place(section, application, place)} text={place.name} max={50} />
@@ -72,8 +82,11 @@ export function LoadBalancers(screen: ScreenProps) {
   const wanted = screen.query['name'] === undefined ? screen.query['provider'] : undefined
   return (
     <PlaceScreen
-      {...{ ...screen, section, label, actions: <CreatePlace form="loadBalancer" application={undefined} /> }}
-      panel={({ provider = '', ...place }) => <ChosenBalancer {...{ provider, ...place }} />}
+      {...screen}
+      section={section}
+      label={label}
+      actions={<CreatePlace form="loadBalancer" application={undefined} />}
+      panel={({ provider = '', ...place }) => <ChosenBalancer provider={provider} {...place} />}
     >
       <Loaded live={accounts} empty={<EmptyState icon="balance" text={none} />}>
         {(found) => (
@@ -99,7 +112,11 @@ export function LoadBalancers(screen: ScreenProps) {
 function BalancersOf({ provider, screen }: { provider: string; screen: ScreenProps }) {
   return (
     <List
-      {...{ label, icon: 'balance', empty: none, screen, isBare: true }}
+      label={label}
+      icon={'balance'}
+      empty={none}
+      screen={screen}
+      isBare={true}
       live={useLive('/loadBalancers', { query: { provider } }, { refresh: 'steady' })}
       rowsOf={(balancers) => balancers.flatMap((balancer) => placesOf(balancer, provider))}
       placeOf={(place) => place}
@@ -136,7 +153,10 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
   const { target, interval } = objectOf(balancer['healthCheck'])
   const menu = application !== undefined && !isOfManifest && (
     <PlaceMenu
-      {...{ form: 'loadBalancer', application, place, stored: balancer }}
+      form={'loadBalancer'}
+      application={application}
+      place={place}
+      stored={balancer}
       effect="Its listeners close, and clients can no longer connect."
       denied={used.length > 0 ? `Used by ${used.join(', ')}.` : undefined}
     />
@@ -165,7 +185,7 @@ function BalancerPanel({ balancer }: { balancer: Balancer }) {
       {groups.length === 0 && <p class="quiet">No server group is attached.</p>}
       <div class="who-serves">
         {groups.map((group) => (
-          <Group key={scalarOf(group['name'])} {...{ group, place, application, isFixed: isOfManifest }} />
+          <Group key={scalarOf(group['name'])} group={group} place={place} application={application} isFixed={isOfManifest} />
         ))}
       </div>
     </RecordPanel>
@@ -229,7 +249,7 @@ function InstanceRow({ instance, place, application, isFixed }: PartProps & { re
       <StatusMark kind={isOut ? 'disabled' : isInService(instance) ? 'succeeded' : 'failed'} label={word} />
       <NameLink href={application && to.instance(application, { account, region, id })} text={id} max={40} />
       <Name class="grow muted" text={isOut ? word : (scalarOf(description) ?? '')} max={160} />
-      {application !== undefined && !isFixed && <Move {...{ id, isOut, place, application }} />}
+      {application !== undefined && !isFixed && <Move id={id} isOut={isOut} place={place} application={application} />}
     </li>
   )
 }
@@ -238,17 +258,25 @@ function InstanceRow({ instance, place, application, isFixed }: PartProps & { re
 function Move({ id, isOut, place, application }: { id: string; isOut: boolean; place: Place; application: string }) {
   const { account, region, provider, name } = place
   const target = {
-    ...{ application, account, name: id, object: objectKey('instance', account, region, id) },
+    application,
+    account,
+    name: id,
+    object: objectKey('instance', account, region, id),
     place: { cloudProvider: provider, credentials: account, region, instanceIds: [id], loadBalancerNames: [name] },
   }
   const action: Action = isOut
     ? {
-        ...{ type: 'registerInstancesWithLoadBalancer', label: 'Put into traffic', icon: 'plus' },
+        type: 'registerInstancesWithLoadBalancer',
+        label: 'Put into traffic',
+        icon: 'plus',
         effect: `${name} sends requests to ${id} again.`,
         task: () => `Put ${id} into ${name}`,
       }
     : {
-        ...{ type: 'deregisterInstancesFromLoadBalancer', label: 'Take out of traffic', icon: 'power', verb: 'Take out' },
+        type: 'deregisterInstancesFromLoadBalancer',
+        label: 'Take out of traffic',
+        icon: 'power',
+        verb: 'Take out',
         effect: `${name} sends no more requests to ${id}. The instance keeps running, and can be put back.`,
         task: () => `Take ${id} out of ${name}`,
       }

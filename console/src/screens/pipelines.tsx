@@ -131,7 +131,11 @@ function Rows({ pipelines, ...shared }: RowsProps) {
   return (
     <div class="panel is-flush">
       <VirtualList
-        {...{ items: pipelines, rowHeight: 57, label: 'Pipelines', drawAll: 20, overscan: 3 }}
+        items={pipelines}
+        rowHeight={57}
+        label={'Pipelines'}
+        drawAll={20}
+        overscan={3}
         keyOf={({ id, name }) => id ?? name}
         row={(pipeline) => <Row {...shared} pipeline={pipeline} batch={batchOf(pipeline).join()} />}
       />

@@ -61,19 +61,23 @@ const forms = {
       healthyThreshold: { label: 'Good checks until up', input: decimal },
       isInternal: { label: 'Internal: only this machine connects' },
     },
-    ...{ records: 'listeners', added: newListener },
+    records: 'listeners',
+    added: newListener,
     recordFields: ({ externalProtocol }, help) => ({
       externalProtocol: { label: 'Protocol', choices: ['HTTP', 'HTTPS', 'TCP'] },
       externalPort: { label: 'Port', required: true, input: decimal },
       internalProtocol: { label: 'To instances by', choices: ['HTTP', 'TCP'] },
       ...(externalProtocol === 'HTTPS' && { certificate: { label: 'Certificate', required: true, help: help?.['certificate'] } }),
     }),
-    ...{ toDraft: toBalancerDraft, toJob: toBalancerJob },
+    toDraft: toBalancerDraft,
+    toJob: toBalancerJob,
   },
   securityGroup: {
     noun: 'security group',
     fields: { description: { label: 'Description', required: true } },
-    ...{ records: 'rules', added: newRule, none: 'No rule: nothing is accepted.' },
+    records: 'rules',
+    added: newRule,
+    none: 'No rule: nothing is accepted.',
     recordFields: ({ kind }) => ({
       kind: { label: 'Kind of source', choices: ['network', 'security group'] },
       source: { label: 'From', required: true, help: kind === 'network' ? 'Such as 10.0.0.0/8.' : undefined },
@@ -81,7 +85,8 @@ const forms = {
       startPort: { label: 'From port', help: 'Empty: all ports.', input: decimal },
       endPort: { label: 'To port', input: decimal },
     }),
-    ...{ toDraft: toSecurityGroupDraft, toJob: toSecurityGroupJob },
+    toDraft: toSecurityGroupDraft,
+    toJob: toSecurityGroupJob,
   },
 } as const satisfies Record<string, Form>
 
@@ -128,17 +133,27 @@ export function PlaceMenu({ form, application, place, stored, effect, denied }: 
   const { provider, account, region, name } = place
   const isEdited = hasForm(useCloudProviders(), provider, form)
   const target = {
-    ...{ application, account, name, object: objectKey(form, account, region, name) },
+    application,
+    account,
+    name,
+    object: objectKey(form, account, region, name),
     facts: Object.entries({ Account: account, Region: region }),
     place: { cloudProvider: provider, credentials: account, [`${form}Name`]: name, region, regions: [region] },
   }
   const actions = useActions(target, [
     {
-      ...{ label: 'Edit', icon: 'resize', onSelect: () => editPlace(form, { application, stored }) },
+      label: 'Edit',
+      icon: 'resize',
+      onSelect: () => editPlace(form, { application, stored }),
       denied: isEdited ? undefined : 'There is no form for this provider: edit it where it comes from.',
     },
     {
-      ...{ type: `delete${capital(form)}`, label: 'Delete', icon: 'trash', destructive: true, list: `/${form}s`, denied },
+      type: `delete${capital(form)}`,
+      label: 'Delete',
+      icon: 'trash',
+      destructive: true,
+      list: `/${form}s`,
+      denied,
       effect: `${effect} This cannot be undone.`,
     },
   ])
@@ -159,7 +174,8 @@ function EditPlace({ form, application, stored, filled }: EditProps & { readonly
     setEdits({ ...edits, [key]: value, ...(key === 'account' && { region: regionsIn(value)[0] ?? '' }) })
   const changes = Object.entries({
     ...fields,
-    ...{ [records]: { label: capital(records) }, securityGroups: { label: 'Security groups' } },
+    [records]: { label: capital(records) },
+    securityGroups: { label: 'Security groups' },
   })
     .map(([key, { label }]) => ({ name: label, before: start[key], after: values[key] }))
     .filter(({ before, after }) => stored !== undefined && !isSame(before, after))
@@ -171,7 +187,10 @@ function EditPlace({ form, application, stored, filled }: EditProps & { readonly
   const shown = stored === undefined ? { ...placeFields(values.account), ...fields } : fields
   return (
     <FormDialog
-      {...{ title, action, refreshes: `/${form}s`, run: save }}
+      title={title}
+      action={action}
+      refreshes={`/${form}s`}
+      run={save}
       isReady={stored === undefined ? owner !== '' : changes.length > 0}
       wide
     >
@@ -195,7 +214,8 @@ function usePlaces(form: PlaceForm) {
   const placeFields = (chosen: string): FieldTable => ({
     name: { label: 'Name', required: true, help: 'Begins with the application, such as web-front.' },
     account: {
-      ...{ label: 'Account', choices: places.map((one) => one.name) },
+      label: 'Account',
+      choices: places.map((one) => one.name),
       help: places.length === 0 ? 'No account with such a form that you may change.' : undefined,
     },
     region: { label: 'Region', choices: regionsIn(chosen) },

@@ -37,7 +37,10 @@ export function InstanceScreen({ params }: ScreenProps) {
         const events = toEvents(instance['events'])
         return (
           <ProgramPage
-            {...{ application, name: instanceId(instance), record: instance, status: statusOfInstance(instance) }}
+            application={application}
+            name={instanceId(instance)}
+            record={instance}
+            status={statusOfInstance(instance)}
             crumbs={
               group == null
                 ? []
@@ -98,16 +101,25 @@ export function Jobs(screen: ScreenProps) {
     <>
       <ApplicationHead application={application} tab="Jobs" />
       <List
-        {...{ live, screen, label: 'Jobs', icon: 'terminal', empty: 'No job. A job is a command that a pipeline runs once.' }}
+        live={live}
+        screen={screen}
+        label={'Jobs'}
+        icon={'terminal'}
+        empty={'No job. A job is a command that a pipeline runs once.'}
         rowsOf={(jobs) => jobs.toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))}
         placeOf={(job) => ({
-          ...{ provider: job.provider, account: job.account, region: regionOf(job) },
-          ...{ id: idOf(job), name: job.name, state: job.jobState },
+          provider: job.provider,
+          account: job.account,
+          region: regionOf(job),
+          id: idOf(job),
+          name: job.name,
+          state: job.jobState,
         })}
         columns={[
           { head: 'State', cell: ({ jobState }) => <StatusText status={instanceStatus(jobState)} /> },
           {
-            ...{ head: 'Name', grow: true },
+            head: 'Name',
+            grow: true,
             cell: (job) => {
               // Of an object with a manifest, addresses take the kind with the name.
               const id = hasManifests(providers, job.provider) ? toFullName('job', nameOf(job)) : idOf(job)
@@ -119,7 +131,8 @@ export function Jobs(screen: ScreenProps) {
           { head: 'Region', hideBelow: 'phone', cell: (job) => regionOf(job) || '–' },
           { head: 'Started', cell: ({ createdTime }) => <Time at={createdTime} /> },
           {
-            ...{ head: 'Duration', hideBelow: 'narrow' },
+            head: 'Duration',
+            hideBelow: 'narrow',
             cell: (job) => (isActive(job) || job.completedTime) && <Duration from={job.createdTime} until={job.completedTime} />,
           },
         ]}
@@ -151,7 +164,11 @@ export function JobScreen({ params }: ScreenProps) {
           )
         return (
           <ProgramPage
-            {...{ application, name, crumbs, record: job, status: instanceStatus(job.jobState) }}
+            application={application}
+            name={name}
+            crumbs={crumbs}
+            record={job}
+            status={instanceStatus(job.jobState)}
             place={{ account, region, id, provider: job.provider ?? undefined }}
             facts={[
               ['Why', scalarOf(job['failureDetails']) ?? scalarOf(message) ?? scalarOf(reason)],
@@ -187,7 +204,7 @@ function ProgramPage({ application, name, crumbs, status, place, facts, record, 
   const { line } = useLocation().query
   const details = () => (
     <div class="stack">
-      <RecordPanel title="Details" {...{ name, facts, record }} />
+      <RecordPanel title="Details" name={name} facts={facts} record={record} />
       {children}
     </div>
   )

@@ -31,7 +31,12 @@ export function Projects(screen: ScreenProps) {
     <>
       <PageHead tab="Projects" count={live.reading.value.body?.length} actions={create} />
       <List
-        {...{ live, screen, create, columns, label: 'Projects', icon: 'project' }}
+        live={live}
+        screen={screen}
+        create={create}
+        columns={columns}
+        label={'Projects'}
+        icon={'project'}
         empty="No project. A project shows several applications on one page."
         rowsOf={(projects) => projects.toSorted((a, b) => a.name.localeCompare(b.name))}
         placeOf={({ name, email }) => ({ name, email })}

@@ -114,7 +114,7 @@ function LastOutput({ execution: { id, application }, path }: { execution: Execu
   }
   // The reason may name one of the instances, whose output is read at once.
   const [named] = instancesIn(path.map(reasonOf).join(' '))
-  return place === undefined ? null : <InstanceOutput {...{ application, provider, named, place }} />
+  return place === undefined ? null : <InstanceOutput application={application} provider={provider} named={named} place={place} />
 }
 
 type InstanceProps = { readonly [of in 'provider' | 'named']: string | undefined } & { application: string; place: GroupPlace }

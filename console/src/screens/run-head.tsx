@@ -73,7 +73,7 @@ function RunActions({ execution }: { execution: Execution }) {
         <span class="row tight">
           {siblings.map((sibling) => {
             const { icon, label } = sibling
-            return <IconButton key={icon} {...{ icon, label, title: label }} onClick={() => goTo(sibling)} />
+            return <IconButton key={icon} icon={icon} label={label} title={label} onClick={() => goTo(sibling)} />
           })}
         </span>
       )}

@@ -64,7 +64,7 @@ export function Runs({ params, query }: ScreenProps) {
       <Loaded live={live} rows={8} empty={isOlder || chosen !== '' ? noMatch : <EmptyState icon="pipeline" text={none} />}>
         {(runs) => (
           <div class="panel is-flush">
-            <RunTable {...{ runs, label: 'Runs', heldOf: JSON.stringify(search), without }} />
+            <RunTable runs={runs} label={'Runs'} heldOf={JSON.stringify(search)} without={without} />
             <RunPages runs={runs} query={query} />
           </div>
         )}

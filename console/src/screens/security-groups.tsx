@@ -24,7 +24,9 @@ export function SecurityGroups(screen: ScreenProps) {
       : `${application} has no security group. Names of its groups begin with ${application}-.`
   return (
     <PlaceScreen
-      {...{ ...screen, section: 'security-groups', label }}
+      {...screen}
+      section={'security-groups'}
+      label={label}
       actions={<CreatePlace form="securityGroup" application={application} />}
       panel={({ provider = inPath?.provider, ...place }) =>
         // Where the address leaves it out, the list says the provider.
@@ -34,7 +36,11 @@ export function SecurityGroups(screen: ScreenProps) {
       }
     >
       <List
-        {...{ live, label, empty, screen, rowsOf: () => groups }}
+        live={live}
+        label={label}
+        empty={empty}
+        screen={screen}
+        rowsOf={() => groups}
         placeOf={({ application: _, ...place }) => place}
         columns={placeColumns((place) => to.place('security-groups', application, place))}
       />
@@ -55,7 +61,8 @@ function ChosenSecurityGroup({ provider, account, region, name }: ChosenPlace) {
           name={group.name}
           actions={
             <PlaceMenu
-              {...{ form: 'securityGroup', application: group.application ?? applicationOf(name) }}
+              form={'securityGroup'}
+              application={group.application ?? applicationOf(name)}
               place={{ provider: provider ?? scalarOf(group['cloudProvider']) ?? '', account, region, name }}
               stored={{ ...group, account, region }}
               effect="Its rules are removed. It is refused while something uses it."
@@ -97,7 +104,8 @@ function Rules({ head, rules }: { head: string; rules: readonly JsonObject[] }) 
               .join(', '),
         },
         {
-          ...{ head: 'From', grow: true },
+          head: 'From',
+          grow: true,
           cell: ({ range, securityGroup }) =>
             ['ip', 'cidr'].map((part) => scalarOf(objectOf(range)[part])).join('') ||
             (scalarOf(objectOf(securityGroup)['name']) ?? '–'),

@@ -60,7 +60,10 @@ export function useServerGroupActions(
     rollBack(group, context, filled),
     { ...clone(group, context, filled), denied: refused?.['cloneServerGroup'] },
     {
-      ...{ type: 'destroyServerGroup', label: 'Destroy', icon: 'trash', destructive: true },
+      type: 'destroyServerGroup',
+      label: 'Destroy',
+      icon: 'trash',
+      destructive: true,
       effect: `${isEnabled(group) ? 'It is disabled first. ' : ''}${itsInstances(group, 'stops', 'stop')} and the server group is removed. This cannot be undone.`,
     },
   ])
@@ -74,11 +77,21 @@ export function askRollBack(group: ServerGroup, context: ServerGroupContext): vo
 function targetOf(group: ServerGroup, { application }: ServerGroupContext): ActionTarget {
   const { account, region, name } = groupPlace(group)
   return {
-    ...{ application, account, name, object: groupKey(group) },
+    application,
+    account,
+    name,
+    object: groupKey(group),
     facts: Object.entries({ 'Server group': name, 'Account, region': `${account} / ${region}`, Runs: versionOf(group) ?? '–' }),
     place: {
-      ...{ cloudProvider: group.cloudProvider ?? group.type, credentials: account, account, region, regions: [region] },
-      ...{ serverGroupName: name, asgName: name, cluster: group.cluster, moniker: group.moniker },
+      cloudProvider: group.cloudProvider ?? group.type,
+      credentials: account,
+      account,
+      region,
+      regions: [region],
+      serverGroupName: name,
+      asgName: name,
+      cluster: group.cluster,
+      moniker: group.moniker,
     },
   }
 }
@@ -112,7 +125,9 @@ function resize(group: ServerGroup, filled: JsonObject): Action {
       : `${plural(size - now, 'instance')} will start.`
   }
   return {
-    ...{ type: 'resizeServerGroup', label: 'Resize', icon: 'resize' },
+    type: 'resizeServerGroup',
+    label: 'Resize',
+    icon: 'resize',
     effect: `${name} has ${plural(now, 'instance')}.${isPinned ? '' : ` Its range is ${min ?? '–'} to ${max ?? '–'}.`}`,
     values: { desired: filledSize(group, filled) },
     fields: { desired: { ...sizeField, help: (text) => changeTo(toCount(text)) } },
@@ -134,7 +149,9 @@ function disable(group: ServerGroup, context: ServerGroupContext): Action {
       ? 'No other server group of this cluster takes traffic: requests will fail.'
       : `${names} ${takers.length === 1 ? 'takes' : 'take'} all traffic.`
   return {
-    ...{ type: 'disableServerGroup', label: 'Disable', icon: 'power' },
+    type: 'disableServerGroup',
+    label: 'Disable',
+    icon: 'power',
     effect: `${group.name} takes no more traffic. ${itsInstances(group, 'keeps', 'keep')} running. ${then}`,
   }
 }
@@ -151,7 +168,9 @@ function rollBack(group: ServerGroup, context: ServerGroupContext, filled: JsonO
     `${other.name} (${[versionOf(other), plural(countsOf(other).total, 'instance')].filter(Boolean).join(', ')})`
   const none = target === undefined ? 'There is no other server group to go back to.' : undefined
   return {
-    ...{ type: 'rollbackServerGroup', label: 'Roll back', icon: 'undo' },
+    type: 'rollbackServerGroup',
+    label: 'Roll back',
+    icon: 'undo',
     denied: isEnabled(group) ? none : 'It takes no traffic.',
     effect: `The chosen server group is enabled first; when it is healthy, ${name} is disabled and keeps running. With a volume for one writer, ${name} ends first.`,
     values: { target: target?.name },
@@ -182,7 +201,9 @@ function clone(group: ServerGroup, { application }: ServerGroupContext, filled: 
   const { account, region } = groupPlace(group)
   const { imageId: image = versionOf(group), strategy = '' } = filled
   return {
-    ...{ type: 'cloneServerGroup', label: 'Clone', icon: 'copy' },
+    type: 'cloneServerGroup',
+    label: 'Clone',
+    icon: 'copy',
     effect: `A new server group starts in the cluster, with everything as in ${name} but what you change here.`,
     values: { image, desired: filledSize(group, filled), strategy },
     fields: {
@@ -217,20 +238,30 @@ export function useInstanceActions(group: ServerGroup, context: ServerGroupConte
   const place = { ...target.place, instance: id, instanceIds: [id], zone: instance.zone }
   return useActions({ ...target, name: id, place }, [
     {
-      ...{ label: 'Console output', icon: 'terminal' },
+      label: 'Console output',
+      icon: 'terminal',
       href: to.instance(context.application, { ...groupPlace(group), id }, { tab: 'console' }),
     },
     {
-      ...{ type: 'rebootInstances', label: 'Reboot', icon: 'refresh' },
+      type: 'rebootInstances',
+      label: 'Reboot',
+      icon: 'refresh',
       effect: `${id} stops and starts again; meanwhile it takes no traffic.`,
     },
     {
-      ...{ type: 'terminateInstances', label: 'Terminate', icon: 'trash', destructive: true, level: 1 },
+      type: 'terminateInstances',
+      label: 'Terminate',
+      icon: 'trash',
+      destructive: true,
+      level: 1,
       effect: `${id} stops; its server group starts another instance.`,
     },
     {
-      ...{ type: 'terminateInstanceAndDecrementServerGroup', label: 'Terminate and shrink' },
-      ...{ icon: 'trash', destructive: true, level: 1 },
+      type: 'terminateInstanceAndDecrementServerGroup',
+      label: 'Terminate and shrink',
+      icon: 'trash',
+      destructive: true,
+      level: 1,
       denied: isSmallest ? 'The server group is at its minimum size.' : undefined,
       effect: `${id} stops; its server group goes from ${plural(size, 'instance')} to ${Math.max(0, size - 1)}.`,
     },

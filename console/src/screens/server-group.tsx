@@ -124,7 +124,9 @@ function Instances({ group, context }: GroupProps) {
                 cell: (instance) => <NameLink href={toInstance(instanceId(instance))} text={instanceId(instance)} max={40} />,
               },
               {
-                ...{ head: 'Why', grow: true, hideBelow: 'phone' },
+                head: 'Why',
+                grow: true,
+                hideBelow: 'phone',
                 cell: (instance) => <Name text={healthReason(instance) ?? ''} max={200} />,
               },
               { head: 'Zone', cell: ({ zone }) => zone, hideBelow: 'narrow' },
@@ -133,7 +135,7 @@ function Instances({ group, context }: GroupProps) {
                 head: 'Actions',
                 isBare: true,
                 align: 'end',
-                cell: (instance) => <InstanceMenu {...{ group, context, instance }} />,
+                cell: (instance) => <InstanceMenu group={group} context={context} instance={instance} />,
               },
             ]}
           />
@@ -154,7 +156,9 @@ function Details({ group }: { group: ServerGroup }) {
   const digest = scalarOf(objectOf(group.image)['digest'])
   return (
     <RecordPanel
-      {...{ name, title: 'Details', record: group }}
+      name={name}
+      title={'Details'}
+      record={group}
       facts={[
         ['Cluster', group.cluster],
         ['Account', account],
@@ -216,7 +220,8 @@ interface EventTableProps {
 
 export function EventTable({ label, rows, hrefOf }: EventTableProps) {
   const ofInstances: Column<EventRow> = {
-    ...{ head: 'Instance', hideBelow: 'phone' },
+    head: 'Instance',
+    hideBelow: 'phone',
     cell: ({ instance: id }) => id !== undefined && <NameLink href={hrefOf?.(id)} text={id} max={40} />,
   }
   const ofStates: Column<EventRow> = { head: 'State', hideBelow: 'phone', cell: ({ state }) => state }
@@ -228,7 +233,8 @@ export function EventTable({ label, rows, hrefOf }: EventTableProps) {
       columns={[
         { head: 'Time', cell: ({ atMs }) => <Time at={atMs} /> },
         {
-          ...{ head: 'Event', grow: true },
+          head: 'Event',
+          grow: true,
           cell: ({ text, cause }) => (
             <>
               <Name text={text} max={300} />

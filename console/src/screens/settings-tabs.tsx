@@ -76,7 +76,9 @@ export function GeneralFields({ values, set }: FieldsProps) {
 }
 
 export function PermissionFields({ application, values: { permissions }, set }: FieldsProps) {
-  return <PermissionsField {...{ application, permissions }} onChange={(changed) => set('permissions', changed)} />
+  return (
+    <PermissionsField application={application} permissions={permissions} onChange={(changed) => set('permissions', changed)} />
+  )
 }
 
 const scope = { help: '* for all, empty for none.' }
@@ -155,7 +157,7 @@ export function NotificationFields({ application, denied, values, set }: FieldsP
           <>
             <Fields fields={fields} values={notification} onChange={(name, value) => put({ [name]: value })} />
             <CheckList label="When" choices={moments} chosen={textsOf(notification['when'])} onChange={(when) => put({ when })} />
-            <SendTest {...{ application, denied, notification }} />
+            <SendTest application={application} denied={denied} notification={notification} />
           </>
         )}
       </RecordRows>

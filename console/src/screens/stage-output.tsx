@@ -31,7 +31,7 @@ export function Output({ output, name, isEnded = true, line, isTail = false }: O
   if (output.kind === 'text') return show(output.text)
   if (output.kind === 'build') return <BuildOutput {...output.build} isEnded={isEnded} show={show} />
   if (isTail) return <ProgramTail program={output.program} name={name} />
-  return <ProgramOutput key={output.program.id} {...output.program} {...{ line, isEnded }} />
+  return <ProgramOutput key={output.program.id} {...output.program} line={line} isEnded={isEnded} />
 }
 
 type BuildProps = Extract<StageOutput, { kind: 'build' }>['build'] & { isEnded: boolean; show: (text: string) => VNode }

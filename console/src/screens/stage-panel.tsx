@@ -118,7 +118,8 @@ function Summary({ execution, stage, inner, isExplained }: StagePanelProps) {
       )}
       {deployments.length > 0 && <Lazy load={loadDeploymentPicture} props={{ application, deployments }} />}
       <Facts stage={stage} application={application} groups={deployments.length > 0 ? [] : groups} />
-      {isFailed(status) && groups.slice(0, maxExamined).map((group) => <NotUp key={group.name} {...{ application, group }} />)}
+      {isFailed(status) &&
+        groups.slice(0, maxExamined).map((group) => <NotUp key={group.name} application={application} group={group} />)}
       {stage.type === 'kayentaCanary' && <Lazy load={loadCanary} props={{ execution, stage }} />}
       {isOfManifests && <Lazy load={loadStageManifests} props={{ application, stage }} />}
       {inner.length > 0 && <Inner execution={execution} inner={inner} />}
@@ -189,7 +190,17 @@ function Artifacts({ build: { host, job, number }, artifacts }: { build: StageBu
         const href = urlOf('/v3/builds/{buildMaster}/build/{number}/file', file)
         const name = <Name text={path} max={60} />
         const isFile = /\/(?:build-)?file$/.test(scalarOf(type) ?? '')
-        return <li key={path}>{isFile ? <a {...{ href, download: scalarOf(fileName) }}>{name}</a> : name}</li>
+        return (
+          <li key={path}>
+            {isFile ? (
+              <a href={href} download={scalarOf(fileName)}>
+                {name}
+              </a>
+            ) : (
+              name
+            )}
+          </li>
+        )
       })}
       {artifacts.length > maxArtifacts && <li class="muted">and {artifacts.length - maxArtifacts} more</li>}
     </ul>

@@ -64,7 +64,12 @@ function Form({ pipeline, query, onClose, earlier }: StartDialogProps & { earlie
   }
   return (
     <FormDialog
-      {...{ action: `Start ${name}`, isValid: !shown.some(isMissing), onClose, run, refreshes: '/executions', onDone: open }}
+      action={`Start ${name}`}
+      isValid={!shown.some(isMissing)}
+      onClose={onClose}
+      run={run}
+      refreshes={'/executions'}
+      onDone={open}
       isReady={denied === undefined}
       onTried={() => setTried(true)}
     >

@@ -43,7 +43,10 @@ export function Tasks({ params, query }: ScreenProps) {
           {() => (
             <div class="panel is-flush">
               <VirtualList
-                {...{ items: shown, rowHeight: 45, label: 'Tasks', heldOf: q }}
+                items={shown}
+                rowHeight={45}
+                label={'Tasks'}
+                heldOf={q}
                 keyOf={({ id }) => id}
                 row={(task) => <Row task={task} />}
               />

@@ -43,7 +43,12 @@ export function Tokens(screen: ScreenProps) {
       {denied !== undefined && <p class="quiet">{denied}</p>}
       <List
         key={path}
-        {...{ live, screen, create, label: 'Tokens', icon: 'lock', isBare: true }}
+        live={live}
+        screen={screen}
+        create={create}
+        label={'Tokens'}
+        icon={'lock'}
+        isBare={true}
         empty="You have no token. A token lets a program act with your rights, or fewer."
         rowsOf={(tokens) => tokens.toSorted((a, b) => a.name.localeCompare(b.name))}
         placeOf={({ id }) => ({ id })}

@@ -38,7 +38,11 @@ export function Users(screen: ScreenProps) {
         <EmptyState icon="people" text={elsewhere} />
       ) : (
         <List
-          {...{ live, screen, label: 'Users', icon: 'people', empty: 'No user yet.' }}
+          live={live}
+          screen={screen}
+          label={'Users'}
+          icon={'people'}
+          empty={'No user yet.'}
           rowsOf={(users) => users}
           placeOf={({ username, roles }) => ({ username, roles: roles.join(' ') })}
           keyOf={({ username }) => username}

@@ -115,8 +115,10 @@ export class Analyses {
     const pairs = await this.#fetchAll(metrics, { order, judge, signal })
     if (stop.aborted) return
     const { result, outlook, measurements } = await judgeAside({
-      ...{ config: formatJson(order.config), thresholds: thresholdsOf(order) },
-      ...{ pairs, progress: progressOf(order.request) },
+      config: formatJson(order.config),
+      thresholds: thresholdsOf(order),
+      pairs,
+      progress: progressOf(order.request),
     })
     if (stop.aborted) return
     const judged: JsonObject = { judgeResult: result, canaryDuration: durationOf(metrics), ...(outlook && { outlook }) }
@@ -203,10 +205,16 @@ export function toView(analysis: Analysis): JsonObject {
   const { application, parentPipelineExecutionId, configId, config, request, metricsAccountName } = order
   const complete = status !== 'RUNNING'
   return {
-    ...{ application, parentPipelineExecutionId, pipelineId: id, complete, status: status.toLowerCase() },
+    application,
+    parentPipelineExecutionId,
+    pipelineId: id,
+    complete,
+    status: status.toLowerCase(),
     stageStatus: stageStatusOf(analysis),
     ...(configId !== undefined && { configId, canaryConfigId: configId }),
-    ...{ config, canaryExecutionRequest: request, ...(metricsAccountName !== undefined && { metricsAccountName }) },
+    config,
+    canaryExecutionRequest: request,
+    ...(metricsAccountName !== undefined && { metricsAccountName }),
     ...timesOf('build', createdMs),
     ...timesOf('start', startedMs),
     ...timesOf('end', endedMs),

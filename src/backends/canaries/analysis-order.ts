@@ -79,8 +79,12 @@ function toScope(given: unknown, place: string): MetricScope {
   if ((endMs - startMs) / 1000 / step > mostPoints)
     throw new PortError(400, `"${place}" has more than ${mostPoints} points: choose a larger "step".`)
   return {
-    ...{ scope, location: locationOf(field('location') ?? field('region'), place) },
-    ...{ startMs, endMs, stepMs: step * 1000, parameters: toParameters(field('extendedScopeParams') ?? {}, place) },
+    scope,
+    location: locationOf(field('location') ?? field('region'), place),
+    startMs,
+    endMs,
+    stepMs: step * 1000,
+    parameters: toParameters(field('extendedScopeParams') ?? {}, place),
   }
 }
 

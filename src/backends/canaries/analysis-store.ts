@@ -166,7 +166,8 @@ function toAnalysis(row: Record<string, unknown>): Analysis {
   return {
     id: String(row['id']),
     status: row['status'] as AnalysisStatus,
-    ...{ createdMs: Number(row['created_ms']), startedMs: Number(row['started_ms']) },
+    createdMs: Number(row['created_ms']),
+    startedMs: Number(row['started_ms']),
     endedMs: row['ended_ms'] === null ? undefined : Number(row['ended_ms']),
     attempts: Number(row['attempts']),
     order: parseJson(String(row['ordered'])) as AnalysisOrder,

@@ -35,10 +35,15 @@ const Rules = z.looseObject({
   effectSize: z
     .looseObject({
       measure: z.enum(['meanRatio', 'cles']).nullish(),
-      ...{ allowedIncrease: factor, allowedDecrease: factor, criticalIncrease: factor, criticalDecrease: factor },
+      allowedIncrease: factor,
+      allowedDecrease: factor,
+      criticalIncrease: factor,
+      criticalDecrease: factor,
     })
     .nullish(),
-  ...{ critical: flag, mustHaveData: flag, muted: flag },
+  critical: flag,
+  mustHaveData: flag,
+  muted: flag,
 })
 
 /** A query may be of any type: configurations come from a kayenta with other sources, and go back to it. An analysis needs a known one. */
@@ -73,7 +78,8 @@ export const StoredConfiguration = z
     id: z.string().regex(idForm, 'it must not have slashes, nor be longer than 255 characters').nullish(),
     name: z.string().regex(nameForm, 'it may have only letters, digits, hyphens and underscores'),
     applications: z.array(z.string().min(1)).min(1),
-    ...{ createdTimestamp: instant, updatedTimestamp: instant },
+    createdTimestamp: instant,
+    updatedTimestamp: instant,
   })
   .superRefine(checkTogether)
 

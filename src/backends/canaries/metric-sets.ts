@@ -44,7 +44,9 @@ function toPair({ name, scopes }: WantedMetric, sides: Readonly<Record<Side, Met
     return { startTimeIso: new Date(startMs).toISOString(), startTimeMillis: startMs, stepMillis: stepMs }
   }
   return {
-    ...{ id: randomUUID(), name, tags: commonTags(sides) },
+    id: randomUUID(),
+    name,
+    tags: commonTags(sides),
     values: { control: valuesOf('control'), experiment: valuesOf('experiment') },
     attributes: { control: attributesOf('control'), experiment: attributesOf('experiment') },
     scopes: { control: scopeOf('control'), experiment: scopeOf('experiment') },

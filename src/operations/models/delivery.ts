@@ -38,8 +38,10 @@ export const DeliveryModel = z
       leadTime: z.looseObject({ medianMs, of: count.describe('Deployments whose commit is known.'), ...words }),
       changeFailureRate: z.looseObject({ share: z.number().nullable(), failed: count, of: count, ...words }),
       timeToRestore: z.looseObject({
-        ...{ medianMs, of: count.describe('Failures that have ended.') },
-        ...{ open: count.describe('Failures that have not.'), ...words },
+        medianMs,
+        of: count.describe('Failures that have ended.'),
+        open: count.describe('Failures that have not.'),
+        ...words,
       }),
     }),
     changes: z.array(ChangeModel).describe('The newest first, at most 500.'),

@@ -68,8 +68,12 @@ async function readDelivery(request: OperationRequest, platform: Platform): Prom
   const readable = runs.map((run) => ({ ...run, steps: run.steps.filter(({ account }) => mayRead(account)) }))
   const changes = changesIn(environment, readable)
   return {
-    ...{ sinceMs, untilMs, environment: environment?.name ?? null, environments: list.map(({ name }) => name) },
-    ...{ complete: isComplete, figures: describe(figuresOf(changes, { sinceMs, untilMs })) },
+    sinceMs,
+    untilMs,
+    environment: environment?.name ?? null,
+    environments: list.map(({ name }) => name),
+    complete: isComplete,
+    figures: describe(figuresOf(changes, { sinceMs, untilMs })),
     changes: changes
       .filter(({ atMs }) => atMs >= sinceMs)
       .toReversed()

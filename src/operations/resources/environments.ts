@@ -84,7 +84,8 @@ async function listEnvironments(request: OperationRequest, platform: Platform): 
   const shown = list.map((environment) => ({ ...environment, accounts: environment.accounts.filter(mayRead) }))
   const warningsOf = isDeclared ? createWarnings(platform, mayRead) : () => []
   const places = shown.map((environment, index) => ({
-    ...{ environment, running: runningIn(environment, readable) },
+    environment,
+    running: runningIn(environment, readable),
     warnings: warningsOf(list[index] as Environment),
   }))
   const concerned = pipelines.filter((pipeline) => list.some((environment) => deploysTo(pipeline, environment)))
@@ -213,7 +214,11 @@ function toCluster(cluster: RunningCluster, findings: Findings): JsonObject {
   const names = serverGroups.map(({ name }) => String(name))
   const run = findings.byAccount.get(account)?.find((each) => hasDeployed(each, cluster))?.run
   return {
-    ...{ provider, account, region, cluster: cluster.cluster, serverGroups: names },
+    provider,
+    account,
+    region,
+    cluster: cluster.cluster,
+    serverGroups: names,
     ...toRunning(cluster, findings),
     ...definedOf({ run }),
   }

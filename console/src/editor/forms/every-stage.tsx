@@ -77,7 +77,8 @@ const timeParts = [
     field('requisiteStageRefIds', 'Runs after', 'At once without any.', { Input: RequisitesInput }),
   ),
   field('stageEnabled', 'Condition', 'Skips the stage unless this expression is true. ${} may be left out.', {
-    ...{ kind: 'text', Input: ConditionInput },
+    kind: 'text',
+    Input: ConditionInput,
   }),
   field('restrictExecutionDuringTimeWindow', 'Only in an execution window', 'In the time zone of the engine.'),
   only(

@@ -62,7 +62,11 @@ function createAsk(account: Account, context: BackendContext) {
       } = await revealFor(context, name, account)
       const body = JSON.stringify(content)
       const { host: _host, ...headers } = signAws({
-        ...{ url: new URL('/', baseUrl), service: 'monitoring', region, body, now: new Date(context.now()) },
+        url: new URL('/', baseUrl),
+        service: 'monitoring',
+        region,
+        body,
+        now: new Date(context.now()),
         credentials: { accessKeyId, secretAccessKey, sessionToken: awsSessionToken },
         headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': `${target}.${action}` },
       })
@@ -117,7 +121,9 @@ function toQuery(question: MetricQuestion, period: number): { query: JsonObject;
   const stat = text('stat') ?? 'Average'
   const metricStat = {
     Metric: { Namespace: namespace, MetricName: metric, Dimensions: dimensions },
-    ...{ Period: period, Stat: stat, ...(unit !== undefined && { Unit: unit }) },
+    Period: period,
+    Stat: stat,
+    ...(unit !== undefined && { Unit: unit }),
   }
   const where = dimensions.map(({ Name, Value }) => `${Name}=${Value}`).join(', ')
   return { query: { Id: 'q', MetricStat: metricStat }, shown: `${stat} of ${namespace} ${metric} (${where})` }

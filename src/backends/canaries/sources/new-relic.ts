@@ -86,7 +86,9 @@ async function askInsights(call: SourceCall, account: string, nrql: string): Pro
 /** @throws {MetricError} */
 async function askNerdGraph(call: SourceCall, account: string, nrql: string): Promise<JsonObject[]> {
   const body = await call({
-    ...{ path: '/graphql', method: 'POST', headers: { 'content-type': 'application/json' } },
+    path: '/graphql',
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ query: graphQuery, variables: { id: Number(account), nrql } }),
   })
   const [problem] = listOf(fieldOf(body, 'errors'))

@@ -73,7 +73,8 @@ async function findPlace(context: BackendContext, question: MetricQuestion): Pro
   const { scope: name, location, parameters } = scope
   const named = parseMoniker(name.slice(name.lastIndexOf(' ') + 1)).app
   const wanted = {
-    ...{ name, region: location },
+    name,
+    region: location,
     account: parameters['account'] ?? textOf(query['account']),
     cloudProvider: parameters['cloudProvider'] ?? textOf(query['cloudProvider']),
   }
@@ -95,7 +96,9 @@ async function groupsOf(context: BackendContext, application: string, { identity
   const { status, body } = await context.call('clouddriver', { method: 'GET', path, headers: { ...identity } }).catch(unreachable)
   if (status >= 500) throw unreachable(new Error(`it answered ${status}`))
   return objectsOf(body).map((group) => ({
-    ...{ name: String(group['name']), account: String(group['account']), region: String(group['region']) },
+    name: String(group['name']),
+    account: String(group['account']),
+    region: String(group['region']),
     cloudProvider: providerOf(group),
   }))
 }

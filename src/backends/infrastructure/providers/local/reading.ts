@@ -26,8 +26,19 @@ export function toServerGroup(
   const { loadBalancers, securityGroups, instanceType, buildInfo, tags, labels } = group
   return {
     provider: 'local',
-    ...{ account, region, name, zones, createdMs, isDisabled, capacity },
-    ...{ loadBalancers, securityGroups, instanceType, buildInfo, tags, labels },
+    account,
+    region,
+    name,
+    zones,
+    createdMs,
+    isDisabled,
+    capacity,
+    loadBalancers,
+    securityGroups,
+    instanceType,
+    buildInfo,
+    tags,
+    labels,
     moniker: parseMoniker(name),
     get instances() {
       return parts.instances()

@@ -90,7 +90,12 @@ const AccountKeys = z.strictObject({
 
 const LocalAccount = AccountKeys.transform(
   ({ name, environment, accountType, permissions, regions, ports, address, user, ...account }) => ({
-    ...{ name, permissions, regions, ports, address, user },
+    name,
+    permissions,
+    regions,
+    ports,
+    address,
+    user,
     environment: environment ?? name,
     accountType: accountType ?? name,
     loadBalancerPorts: account['load-balancer-ports'],

@@ -198,7 +198,9 @@ function plannedEffects({ stage, execution }: TaskContext, operation: Submission
   const source = sourceOf(stage)
   const created = {
     kind: 'created',
-    ...{ account, region, source: source?.name },
+    account,
+    region,
+    source: source?.name,
     cluster: createdClusterOf(stage.context, textOf(stage.context['application']) ?? execution.application),
     desired: isTrue(useSourceCapacity) ? source?.capacity.desired : numberOf(fieldOf(capacity, 'desired')),
     percent: numberOf(trafficPercent),

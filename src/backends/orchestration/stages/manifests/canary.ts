@@ -48,7 +48,12 @@ export async function canaryNotes(context: TaskContext, deployed: JsonObject): P
   const [source] = newestFirst(serving)
   return {
     [noteKey]: {
-      ...{ cloudProvider: kubernetes, account, credentials: account, region, application: app, moniker: { app, cluster } },
+      cloudProvider: kubernetes,
+      account,
+      credentials: account,
+      region,
+      application: app,
+      moniker: { app, cluster },
       'deploy.server.groups': { [String(region)]: [created] },
       ...(source !== undefined && { source: { serverGroupName: source.name, capacity: source.capacity, isDisabled: false } }),
     },

@@ -121,7 +121,12 @@ async function serverGroupStage(context: TaskContext, target: Target, former: Fo
   const application = applicationOf(context)
   const image = await imageOf(context, source)
   const place = {
-    ...{ application, account, credentials: account, region, regions: [region], cloudProvider: source.provider },
+    application,
+    account,
+    credentials: account,
+    region,
+    regions: [region],
+    cloudProvider: source.provider,
     imageAccount: source.account,
   }
   const name = `Deploy ${cluster} in ${account}/${region}`
@@ -208,8 +213,15 @@ async function manifestStage(context: TaskContext, target: Target, { done }: For
     type: 'deployManifest',
     name: `Deploy ${cluster} in ${account}/${region}`,
     context: {
-      ...{ ...settings, account, credentials: account, cloudProvider: kubernetes },
-      ...{ source: 'text', manifests, skipExpressionEvaluation: true, requiredArtifacts: [], requiredArtifactIds: [] },
+      ...settings,
+      account,
+      credentials: account,
+      cloudProvider: kubernetes,
+      source: 'text',
+      manifests,
+      skipExpressionEvaluation: true,
+      requiredArtifacts: [],
+      requiredArtifactIds: [],
       moniker: { ...objectOf(settings['moniker']), app: applicationOf(context) },
     },
   }

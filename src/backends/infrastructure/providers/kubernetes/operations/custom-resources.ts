@@ -25,7 +25,10 @@ export function resourceDefinedBy(
   const isServed = objectsOf(fieldAt(spec, 'versions')).some((each) => each['name'] === version && isTrue(each['served']))
   if (plural === undefined || !isServed) return undefined
   return {
-    ...{ group, version, kind, plural },
+    group,
+    version,
+    kind,
+    plural,
     shortNames: textsOf(fieldAt(spec, 'names', 'shortNames')),
     isNamespaced: fieldAt(spec, 'scope') === 'Namespaced',
     verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],

@@ -82,7 +82,12 @@ async function toDraft(running: ManifestRun, given: JsonObject, fields: DeployFi
   const placed = { ...(original ?? given), metadata: { ...metadata, ...(namespace !== '' && { namespace }) } }
   const manifest = normalized(placed)
   return {
-    ...{ manifest, kind, resource, namespace, isPlanned: served === undefined, isEdit: original !== undefined },
+    manifest,
+    kind,
+    resource,
+    namespace,
+    isPlanned: served === undefined,
+    isEdit: original !== undefined,
     artifactName: nameOf(manifest),
     strategy: strategyOf(manifest, account, fields),
   }
@@ -123,7 +128,10 @@ async function prepareOne(running: ManifestRun, step: Step): Promise<StepResult>
   const { settings } = running.account
   const matchesImages = running.parts.settings.imageBinding
   const { manifest: bound, ...binding } = bindArtifacts(draft.manifest, {
-    ...{ artifacts, namespace, matchesImages, account: settings.name },
+    artifacts,
+    namespace,
+    matchesImages,
+    account: settings.name,
   })
   const isVersioned = isVersionedKind(bound, kind, fields) && !isGenerated(bound)
   const chosen = isVersioned ? await versions.choose({ ...draft, manifest: bound, writer }) : undefined
@@ -138,7 +146,13 @@ async function prepareOne(running: ManifestRun, step: Step): Promise<StepResult>
   const labels = appliesAppLabels ? labelled(reached, moniker, { managedBy, skipsTemplate: fields.skipsTemplateLabels }) : reached
   const isNamed = !isGenerated(labels)
   const prepared: PreparedManifest = {
-    ...{ kind, namespace, strategy, writer, artifact, resource: draft.resource, isPlanned: draft.isPlanned },
+    kind,
+    namespace,
+    strategy,
+    writer,
+    artifact,
+    resource: draft.resource,
+    isPlanned: draft.isPlanned,
     manifest: isNamed ? withField(labels, ['metadata', 'name'], artifact.reference) : labels,
     name: formatFullName(kind, artifact.reference),
     objectName: isNamed ? artifact.reference : undefined,

@@ -135,7 +135,10 @@ async function create(running: ManifestRun): Promise<void> {
     deployedNamesByLocation: {},
     deployments: [
       {
-        ...{ cloudProvider: 'kubernetes', account: account.settings.name, location: namespace, serverGroupName: group.name },
+        cloudProvider: 'kubernetes',
+        account: account.settings.name,
+        location: namespace,
+        serverGroupName: group.name,
         capacity: { desired: numberOf(fieldAt(group.object, 'spec', 'replicas')) ?? 0 },
         metadata: {},
       },

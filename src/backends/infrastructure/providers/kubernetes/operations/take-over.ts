@@ -69,7 +69,10 @@ async function fieldsOfLastApply(
   try {
     // The API server knows which fields a manifest sets: those that it would own if it were applied.
     const dry = await account.api.patch({ resource, namespace, name: live.metadata.name }, again, {
-      ...{ type: 'apply', force: true, fieldManager, dryRun: true },
+      type: 'apply',
+      force: true,
+      fieldManager,
+      dryRun: true,
     })
     return managedFieldsOf(dry).find(isOwn)?.fieldsV1
   } catch (error) {

@@ -68,7 +68,9 @@ async function askPrometheus(call: CallOutside, prometheus: PrometheusSettings, 
   const start = Math.min(end, Math.max(end - shownSeconds, (group.createdMs ?? 0) / 1000))
   const query = new URLSearchParams({
     query: fillIn(queries[name], group),
-    ...{ start: String(start), end: String(end), step: String(stepSeconds) },
+    start: String(start),
+    end: String(end),
+    step: String(stepSeconds),
   })
   const fail = (reason: string) => new PortError(503, `The Prometheus of the account ${group.account} fails: ${reason}`)
   const answer = await call({
