@@ -12,7 +12,6 @@ import type { CloudProvider } from './infrastructure/provider.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import type { NotificationServiceSettings } from './notifications/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
-import type { EventRecord } from './pipelines/event-record.ts'
 import type { RetainedKind } from './retention/retained-kind.ts'
 import type { SecretHolder, SecretRun, SecretValues } from './secrets/secret-values.ts'
 import type { BackendGroups } from './setting-groups.ts'
@@ -41,22 +40,14 @@ export interface OpenBackend {
   provider?(id: string): CloudProvider | undefined
   /** Notifications of an application, and those of all applications. */
   notificationRecordsOf?(application: string): JsonObject[]
-  /** What became of the notifications of an execution. */
-  deliveriesOf?(executionId: string): JsonObject[]
-  /** Logs an event that another back end has acted on itself. */
-  noteEvent?(event: EventRecord): void
   /** Values of secrets that applications and accounts have. */
   readonly secrets?: SecretValues
   /** What runs with values of secrets at this moment. */
   secretHolders?(): readonly SecretHolder[]
-  /** Whether one of its executions or builds still runs. */
-  isRunning?(id: string): boolean
   /** What is deleted once it is old. */
   readonly retained?: readonly RetainedKind[]
   /** Whether what it stores, and still needs, has this text in it. */
   isMentioned?(text: string): boolean
-  /** Something that readers of an execution see has changed elsewhere. */
-  executionChanged?(executionId: string): void
   /** Takes over settings that changed while it runs, where it can. */
   reload?(settings: BackendSettings): void
   /** Begins nothing new, and waits for so many milliseconds at most for what would have to be repeated otherwise. */
@@ -83,18 +74,12 @@ export interface BackendContext {
   readonly providerOf: (id: string) => CloudProvider | undefined
   /** Notifications of an application, and those of all; undefined: the definition store is elsewhere. */
   readonly notificationRecordsOf: (application: string) => JsonObject[] | undefined
-  /** What became of the notifications of an execution; undefined: another process delivers them. */
-  readonly deliveriesOf: (executionId: string) => JsonObject[] | undefined
-  /** Logs an event of triggers on which this back end has acted itself, where events are logged. */
-  readonly noteEvent: (event: EventRecord) => void
   /** Values of secrets for what this back end carries out. */
   readonly secrets: SecretValues
   /** What runs with values of secrets at this moment, as the back ends of this process report. */
   readonly secretHolders: () => readonly SecretHolder[]
   /** Whether something that was given a secret still runs. */
   readonly isRunning: (run: SecretRun) => boolean
-  /** Called when what became of the notifications of an execution changes. */
-  readonly executionChanged: (executionId: string) => void
   readonly settings: BackendSettings
   /** Whether the defaults of new data hold; what an older version has written keeps the behaviour from before. */
   readonly isNewData: boolean

@@ -1,8 +1,14 @@
 /** Capabilities of each other, whether in this process or elsewhere. */
+import type { Builds } from './builds.ts'
 import type { StoredDefinitions } from './definitions.ts'
+import type { Events } from './events.ts'
+import type { Executions } from './executions.ts'
 import type { Rights } from './rights.ts'
 
 export interface Ports {
+  readonly builds: Builds
   readonly definitions: StoredDefinitions
+  readonly events: Events
+  readonly executions: Executions
   readonly rights: Rights
 }

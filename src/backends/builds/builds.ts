@@ -9,11 +9,11 @@ import { requireAccess } from '../rights/access.ts'
 import { mountBuildReads } from './build-routes.ts'
 import { toProvider } from './build-server.ts'
 import { buildServerTypes, openBuildServers } from './build-servers.ts'
+import { BuildService, type Servers } from './build-service.ts'
 import { BuildStarts, buildStartMigrations } from './build-starts.ts'
 import { mountJobs } from './job-routes.ts'
 import { pollMigrations } from './polls/memory.ts'
 import { BuildPollers } from './polls/pollers.ts'
-import type { Servers } from './server-requests.ts'
 import { mayOnServer } from './server-rights.ts'
 
 /** Build servers that the contract knows by name. */
@@ -59,13 +59,15 @@ export const buildsBackend: Backend = createBuildsBackend()
 function openBuilds(context: BackendContext, servers: Servers, lookupMs: number): OpenBackend {
   const pollers = new BuildPollers(context, servers)
   const starts = new BuildStarts(context.db, context.now)
+  const builds = new BuildService(servers, lookupMs)
   const all = [...servers.values()]
   return {
+    ports: { builds },
     routes(app) {
       keepBodiesAsSent(app)
       mountServers(app, context, servers)
-      mountJobs(app, { context, servers, starts })
-      mountBuildReads(app, servers, lookupMs)
+      mountJobs(app, { context, builds, starts })
+      mountBuildReads(app, builds)
       mountOthers(app)
       app.post('/admin/pollers/fastforward/:monitor', async (request, reply) => {
         await pollers.fastForward(pathValue(request, 'monitor'), queryValue(request, 'partition') ?? '')
@@ -77,7 +79,6 @@ function openBuilds(context: BackendContext, servers: Servers, lookupMs: number)
       pollers.start()
     },
     secretHolders: () => all.flatMap((server) => server.secretHolders?.() ?? []),
-    isRunning: (id) => all.some((server) => server.isRunning?.(id) === true),
     async close() {
       await pollers.close()
       await Promise.all(all.map((server) => server.close?.()))

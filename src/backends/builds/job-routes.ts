@@ -8,26 +8,27 @@ import { askerOf, trustedCallerOf, userOf } from '../requests/request-caller.ts'
 import { queryValue } from '../requests/request-values.ts'
 import { requireAccess } from '../rights/access.ts'
 import type { BuildServer } from './build-server.ts'
+import type { BuildService } from './build-service.ts'
 import type { BuildStarts } from './build-starts.ts'
 import { checkOrder } from './check-order.ts'
-import { found, jobOf, type Servers, serverOf } from './server-requests.ts'
+import { found, jobOf, serverOf } from './server-requests.ts'
 import { isRestricted, mayOnServer } from './server-rights.ts'
 
 interface JobParts {
   readonly context: BackendContext
-  readonly servers: Servers
+  readonly builds: BuildService
   readonly starts: BuildStarts
 }
 
-export function mountJobs(app: FastifyInstance, { context, servers, starts }: JobParts): void {
+export function mountJobs(app: FastifyInstance, { context, builds, starts }: JobParts): void {
   const changedServerOf = async (request: FastifyRequest) => {
-    const server = serverOf(request, servers)
+    const server = serverOf(request, builds)
     await checkMayChange(request, server, context)
     return server
   }
-  app.get('/jobs/:host', (request) => serverOf(request, servers).jobs(askerOf(request)))
+  app.get('/jobs/:host', (request) => serverOf(request, builds).jobs(askerOf(request)))
   app.get('/jobs/:host/*', async (request) => {
-    const server = serverOf(request, servers)
+    const server = serverOf(request, builds)
     const job = jobOf(request)
     const user = askerOf(request)
     return job === '' ? server.jobs(user) : found(await server.job(job, user), `job "${job}" of "${server.name}"`)

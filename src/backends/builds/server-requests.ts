@@ -1,22 +1,21 @@
 /** Hosts, jobs and builds that requests to the build service name. */
 import type { FastifyRequest } from 'fastify'
 import { fieldOf } from '../../json/values.ts'
+import type { Caller } from '../../ports/caller.ts'
 import { PortError } from '../../ports/port-error.ts'
+import { askerOf, trustedCallerOf } from '../requests/request-caller.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import type { BuildServer } from './build-server.ts'
-
-export type Servers = ReadonlyMap<string, BuildServer>
+import type { BuildService } from './build-service.ts'
 
 /** @throws {PortError} 404 */
-export function serverOf(request: FastifyRequest, servers: Servers): BuildServer {
-  const host = pathValue(request, 'host')
-  const server = servers.get(host)
-  if (server !== undefined) return server
-  const advice =
-    servers.size > 0
-      ? `Connected: ${[...servers.keys()].join(', ')}.`
-      : 'Connect one by its settings, or a build integration service (services.igor.baseUrl) that has some.'
-  throw new PortError(404, `The build server "${host}" does not exist${servers.size > 0 ? '' : ': none is connected'}. ${advice}`)
+export function serverOf(request: FastifyRequest, builds: BuildService): BuildServer {
+  return builds.server(pathValue(request, 'host'))
+}
+
+/** The caller of a request, without a user where another back end asks for itself. */
+export function asAsker(request: FastifyRequest): Caller {
+  return { ...trustedCallerOf(request), user: askerOf(request) }
 }
 
 /** The rest of the path, slashes included, or a query parameter. */

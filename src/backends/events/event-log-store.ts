@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { definedOf, type JsonObject, objectOf } from '../../json/values.ts'
-import type { TriggerOutcome } from '../pipelines/event-record.ts'
+import type { TriggerOutcome } from '../../ports/event-record.ts'
 import { foldName } from '../stores/document-store.ts'
 import type { EventLogSettings } from './event-log-settings.ts'
 

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../json/values.ts'
 import { shorten } from '../../names/edit-distance.ts'
+import { type EventRecord, toOutcome } from '../../ports/event-record.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
-import { type EventRecord, toOutcome } from '../pipelines/event-record.ts'
 import { type EventFilter, EventLogStore, type EventOutcome, type StoredEvent } from './event-log-store.ts'
 
 /** Something was looked at for triggers, and that has failed. */

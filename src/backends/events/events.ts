@@ -3,17 +3,19 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 import type { Caller } from '../../ports/caller.ts'
+import type { EventRecord } from '../../ports/event-record.ts'
+import type { Events } from '../../ports/events.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
 import { logUndelivered } from '../notifications/check-at-start.ts'
-import { noticesOfEvent } from '../notifications/life-cycle-notices.ts'
+import { noticesOfEvent, noticesOfRequest } from '../notifications/life-cycle-notices.ts'
 import { type DeliveryPauses, Notifier, usualPauses } from '../notifications/notifier.ts'
 import { notificationMigrations } from '../notifications/outbox.ts'
 import { notificationRoutes } from '../notifications/routes.ts'
+import { describeUndeliveredTypes } from '../notifications/warnings.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
-import type { EventRecord } from '../pipelines/event-record.ts'
 import { acceptBytes } from '../requests/accept-bodies.ts'
-import { askerOf, trustedCallerOf } from '../requests/request-caller.ts'
+import { trustedCallerOf, userOf } from '../requests/request-caller.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { CronScheduler, cronMigrations } from './cron/scheduler.ts'
 import { validateWithTimes } from './cron/validation.ts'
@@ -75,19 +77,31 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
     pauses: { lookMs: pauses.cronMs, intervalMs: pauses.pollMs },
   })
 
-  /** What an orchestrator reports starts nothing: the engine starts what follows from its runs itself. */
-  async function notify(body: unknown, user: string | undefined): Promise<void> {
-    const { links } = context.settings.notifications
-    await notifier.accept(noticesOfEvent(objectOf(body), { links, now: context.now() }), user)
+  const { links, types } = context.settings.notifications
+  const notify = {
+    /** Reports of an orchestrator start nothing: the engine starts what follows from its executions itself. */
+    event: (event: object, { user }: Caller) =>
+      notifier.accept(noticesOfEvent(event, { links, now: context.now() }), user || undefined),
+    request: (request: JsonObject, { user }: Caller) =>
+      notifier.accept(noticesOfRequest(request, { links, now: context.now() }), user || undefined),
+  }
+  const events: Events = {
+    takesLifeCycle: false,
+    report: (event, as) => receiver.handle(toEvent(event), as),
+    announce: (told, as) => (told.kind === 'event' ? notify.event(told.event, as) : notify.request(told.request, as)),
+    record: (record) => log.add(record),
+    deliveriesOf: (executionId) => notifier.deliveriesOf(executionId),
+    describeUndelivered: (kinds) => describeUndeliveredTypes(kinds, types),
   }
 
   return {
+    ports: { events },
     routes(app) {
       acceptBytes(app, context.settings, maxStoredJsonDepth)
       mountLists(app, context)
-      notificationRoutes(app, { context, notifier, parse: parseObject })
+      notificationRoutes(app, { context, notifier, accept: notify.request, parse: parseObject })
       eventLogRoutes(app, log)
-      mountEvents(app, context, { receiver, log, notify })
+      mountEvents(app, context, { receiver, log, notify: notify.event })
     },
     start() {
       starts.resume()
@@ -100,8 +114,6 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
           context.log.debug({ err: error }, 'stored notifications cannot be read'),
         )
     },
-    deliveriesOf: (executionId) => notifier.deliveriesOf(executionId),
-    noteEvent: (record) => log.add(record),
     close() {
       notifier.close()
       scheduler.close()
@@ -115,14 +127,15 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
 interface EventSinks {
   readonly receiver: EventReceiver
   readonly log: EventLog
-  readonly notify: (body: unknown, user: string | undefined) => Promise<void>
+  readonly notify: (event: object, as: Caller) => Promise<void>
 }
 
 function mountEvents(app: FastifyInstance, context: BackendContext, { receiver, log, notify }: EventSinks): void {
   app.post('/', async (request, reply) => {
     const body = parseBody(request.body)
-    await notify(body, askerOf(request))
-    await receiver.handle(toEvent(body), trustedCallerOf(request))
+    const as = trustedCallerOf(request)
+    await notify(objectOf(body), { ...as, user: userOf(request) })
+    await receiver.handle(toEvent(body), as)
     return reply.code(200).send()
   })
   const handleWebhook = async (request: FastifyRequest, type: string, source: string, body: JsonObject) => {

@@ -38,7 +38,7 @@ export async function matchTriggers(context: BackendContext, pipelines: Effectiv
   const kind = triggerKinds.find(({ eventType }) => eventType === event.type)
   if (kind === undefined) return { candidates: [], reason: `No type of trigger waits for events of the type "${event.type}".` }
   const declined = kind.declines?.(event)
-  const means = { patterns: createPatterns(context), call: context.call }
+  const means = { patterns: createPatterns(context), ports: context.ports }
   const arrival = { event, artifacts: kind.artifacts(event) }
   const candidates: Candidate[] = []
   for (const pipeline of await loadTriggeredPipelines(context.ports.definitions, pipelines, kind.triggerTypes)) {

@@ -1,11 +1,11 @@
 /** Receiver of events: it stores the starts that each causes, and logs what became of it. */
 import { textOf } from '../../json/values.ts'
 import type { Caller } from '../../ports/caller.ts'
+import { type EventRecord, toOutcome } from '../../ports/event-record.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
 import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
-import { type EventRecord, toOutcome } from '../pipelines/event-record.ts'
 import { WorkLine } from '../stores/in-turns.ts'
 import type { Event } from './event.ts'
 import type { EventLog } from './event-log.ts'

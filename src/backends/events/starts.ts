@@ -5,10 +5,10 @@
 import type { StatementSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import { BackOff } from '../../concurrency/back-off.ts'
-import type { ServiceAnswer, ServiceCall } from '../../external/service-call.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
-import { fieldOf, textOf } from '../../json/values.ts'
-import { PortError } from '../../ports/port-error.ts'
+import { textOf } from '../../json/values.ts'
+import { type Caller, toCaller } from '../../ports/caller.ts'
+import { isPassing, PortError } from '../../ports/port-error.ts'
 import { createUlid, isExecutionId } from '../../storage/ulid.ts'
 import type { BackendContext } from '../backend.ts'
 import { SharedPartStore, sharedPartsMigration } from '../hosting/shared-parts.ts'
@@ -158,34 +158,40 @@ export class Starts {
   /** Tries until the orchestrator decides. @returns why the pipeline cannot be started, unless it was. */
   async #start(executionId: string, start: Start): Promise<string | undefined> {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#try(executionId, start)
-      if (outcome === undefined || outcome.isFinal || attempt === maxTries || this.#closed) return outcome?.problem
+      const outcome = await this.#try(() => this.#submit(executionId, start))
+      if (outcome === undefined || !isPassing(outcome.error) || attempt === maxTries || this.#closed) return outcome?.problem
       await this.#pause(this.#pauses.orchestratorMs)
     }
   }
 
-  async #try(executionId: string, start: Start): Promise<StartFailure | undefined> {
-    try {
-      const pause = () => this.#pause(this.#pauses.buildMs)
-      const { path, body } = await prepareStart(this.#context.call, executionId, start, pause)
-      return toFailure(await this.#ask(executionId, start, { method: 'POST', path, body }))
-    } catch (error) {
-      return { problem: `The orchestrator cannot be reached: ${(error as Error).message}`, isFinal: false }
-    }
+  async #submit(executionId: string, start: Start): Promise<void> {
+    const { executions, builds } = this.#context.ports
+    const { definition, problem } = await prepareStart(builds, executionId, start, () => this.#pause(this.#pauses.buildMs))
+    const stored = () => void this.#remove.run(executionId)
+    await this.#line.run(() =>
+      problem === undefined
+        ? executions.start(definition, stored, toStarter(executionId, start))
+        : executions.recordFailure(definition, problem, stored, toStarter(executionId, start)),
+    )
   }
 
   /** Goes on until the execution is there, also when the orchestrator comes back only after hours. */
   async #recordFailure(executionId: string, start: Start, problem: string): Promise<void> {
-    const { log, now } = this.#context
+    const { log, now, ports } = this.#context
     const facts = { executionId, pipeline: start.pipeline['id'], problem }
     log.warn(facts, 'a pipeline could not be started')
     if (start.problem === undefined) await this.#write(executionId, () => this.#fail.run(problem, executionId))
     const begunMs = now()
     const backOff = new BackOff({ firstMs: this.#pauses.orchestratorMs, longestMs: longestPauseMs })
+    const stored = () => void this.#remove.run(executionId)
     for (;;) {
-      const outcome = await this.#tryToRecord(executionId, start, problem)
+      const outcome = await this.#try(() => {
+        // One that was interrupted days ago is recorded under an id of today.
+        const definition = toFailedStart(this.#toId(executionId), start)
+        return this.#line.run(() => ports.executions.recordFailure(definition, problem, stored, toStarter(executionId, start)))
+      })
       if (outcome === undefined || this.#closed) return
-      if (outcome.isFinal || now() - begunMs > maxRecordingMs) {
+      if (!isPassing(outcome.error) || now() - begunMs > maxRecordingMs) {
         log.error({ ...facts, refusal: outcome.problem }, 'the failure of a start could not be recorded as an execution')
         return
       }
@@ -193,17 +199,13 @@ export class Starts {
     }
   }
 
-  /** What exists under the id is kept: the start may have arrived although its answer did not. */
-  async #tryToRecord(executionId: string, start: Start, problem: string): Promise<StartFailure | undefined> {
+  async #try(work: () => Promise<unknown>): Promise<{ error: unknown; problem: string } | undefined> {
     try {
-      const known = await this.#ask(executionId, start, { method: 'GET', path: `/pipelines/${executionId}` })
-      if (known.status === 200) return undefined
-      if (known.status >= 500) return toFailure(known)
-      // One that was interrupted days ago is recorded under an id of today.
-      const body = toFailedStart(this.#toId(executionId), start, problem)
-      return toFailure(await this.#ask(executionId, start, { method: 'POST', path: '/fail', body }))
+      await work()
+      return undefined
     } catch (error) {
-      return { problem: (error as Error).message, isFinal: false }
+      const { message } = error as Error
+      return { error, problem: error instanceof PortError ? message : `The orchestrator cannot be reached: ${message}` }
     }
   }
 
@@ -212,26 +214,12 @@ export class Starts {
     return isExecutionId(given, nowMs) ? given : createUlid(nowMs)
   }
 
-  #ask(executionId: string, start: Start, request: ServiceCall): Promise<ServiceAnswer> {
-    const headers = { ...start.identity, 'x-spinnaker-execution-id': executionId }
-    return this.#line.run(() => this.#context.call('orca', { ...request, headers }))
-  }
-
   /** Never resolves once the service is closed: what waits is resumed at the next start of the process. */
   #pause(ms: number): Promise<void> {
     return setTimeout(ms, undefined, this.#closing).catch(() => new Promise<void>(() => {}))
   }
 }
 
-interface StartFailure {
-  problem: string
-  /** A retry cannot help; other failures of the orchestrator may pass. */
-  isFinal: boolean
-}
-
-/** @returns undefined when the orchestrator has done what it was asked. */
-function toFailure({ status, body }: ServiceAnswer): StartFailure | undefined {
-  if (status < 400) return undefined
-  const problem = `The orchestrator answered ${status}: ${fieldOf(body, 'message') ?? 'no message'}`
-  return { problem, isFinal: status < 500 && status !== 408 && status !== 429 }
+function toStarter(executionId: string, { identity }: Start): Caller {
+  return toCaller({ ...identity, 'x-spinnaker-execution-id': executionId })
 }

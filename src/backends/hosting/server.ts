@@ -3,8 +3,11 @@ import http from 'node:http'
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
 import { GatewayError } from '../../errors.ts'
+import { openEcho } from '../../external/echo.ts'
 import { openFiat } from '../../external/fiat.ts'
 import { openFront50 } from '../../external/front50.ts'
+import { openIgor } from '../../external/igor.ts'
+import { openOrca } from '../../external/orca.ts'
 import type { CallService } from '../../external/service-call.ts'
 import { withoutSchemas } from '../../http/without-schemas.ts'
 import { formatJson, maxStoredJsonDepth } from '../../json/json.ts'
@@ -138,23 +141,21 @@ function toContext(
   { backends, db, call, settings, log, isNewData, ...options }: BackendServerOptions & { readonly isNewData: boolean },
 ): BackendContext {
   const isEmbedded = (other: ServiceName) => backends.some((each) => each.service === other)
+  const ports = toPorts(opened, call)
   return {
     db,
+    ports,
     now: options.now ?? Date.now,
     steady: options.steady ?? options.now ?? (() => performance.now()),
     log: log.child({ service }),
     call: (other, request) =>
       call(other, isEmbedded(other) ? { ...request, headers: { ...request.headers, [backendHeader]: 'true' } } : request),
-    ports: toPorts(opened, call),
     isEmbedded,
     providerOf: (id) => opened.get('clouddriver')?.provider?.(id),
     notificationRecordsOf: (application) => opened.get('front50')?.notificationRecordsOf?.(application),
-    deliveriesOf: (id) => opened.get('echo')?.deliveriesOf?.(id),
-    noteEvent: (event) => opened.get('echo')?.noteEvent?.(event),
     secrets: passSecretsOn(() => opened.get('front50')?.secrets),
     secretHolders: () => [...opened.values()].flatMap((backend) => backend.secretHolders?.() ?? []),
-    isRunning: ({ service: runner, id }) => opened.get(runner)?.isRunning?.(id) === true,
-    executionChanged: (id) => opened.get('orca')?.executionChanged?.(id),
+    isRunning: ({ service: runner, id }) => ports[runner === 'orca' ? 'executions' : 'builds'].isRunning(id),
     settings,
     isNewData,
     stateChanged: () => options.onStateChanged?.(service),
@@ -166,7 +167,17 @@ function toContext(
 /** Each capability of this process, or else of the service in its place. */
 function toPorts(opened: ReadonlyMap<ServiceName, OpenBackend>, call: CallService): Ports {
   const [front50, fiat] = [openFront50(call), openFiat(call)]
+  const [orca, echo, igor] = [openOrca(call), openEcho(call), openIgor(call)]
   return {
+    get builds() {
+      return opened.get('igor')?.ports?.builds ?? igor
+    },
+    get events() {
+      return opened.get('echo')?.ports?.events ?? echo
+    },
+    get executions() {
+      return opened.get('orca')?.ports?.executions ?? orca
+    },
     get definitions() {
       return opened.get('front50')?.ports?.definitions ?? front50
     },

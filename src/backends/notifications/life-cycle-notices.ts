@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { encodeValue } from '../../http/encode-path.ts'
 import { definedOf, fieldAt, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import type { ReportedEvent } from '../../ports/events.ts'
 import type { Commit, Notice, NoticePhase } from './notification-type.ts'
 import type { Delivery } from './outbox.ts'
 import type { LinkTarget } from './settings.ts'
@@ -36,7 +37,10 @@ const phaseWords: Readonly<Record<string, { phase: NoticePhase; word: string }>>
 }
 
 /** @param event As orchestrators post it: `details` and `content`. @returns none for what is no start or end of a run or stage */
-export function noticesOfEvent({ details, content, eventId }: JsonObject, parts: NoticeParts): Delivery[] {
+export function noticesOfEvent(
+  { details, content, eventId }: Partial<Record<keyof ReportedEvent, unknown>>,
+  parts: NoticeParts,
+): Delivery[] {
   const [source, level = '', phaseName = ''] = String(objectOf(details)['type'] ?? '').split(':')
   const words = Object.hasOwn(phaseWords, phaseName) ? phaseWords[phaseName] : undefined
   if (source !== 'orca' || words === undefined || (level !== 'pipeline' && level !== 'stage')) return []

@@ -214,7 +214,7 @@ export class Notifier {
   /** Readers of the execution see it. */
   #reportChange(deliveries: readonly Delivery[]): void {
     const executions = new Set(deliveries.flatMap(({ notice }) => notice.execution?.id ?? []))
-    for (const id of executions) this.#context.executionChanged(id)
+    for (const id of executions) this.#context.ports.executions.noteChange(id)
   }
 
   #prune(now: number): void {

@@ -1,22 +1,26 @@
 /** Routes of notifications: what is offered, requests to send one, tests, and warnings. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type JsonObject, textOf } from '../../json/values.ts'
+import type { Caller } from '../../ports/caller.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { createUlid } from '../../storage/ulid.ts'
 import type { BackendContext } from '../backend.ts'
-import { askerOf } from '../requests/request-caller.ts'
-import { noticesOfRequest } from './life-cycle-notices.ts'
+import { trustedCallerOf, userOf } from '../requests/request-caller.ts'
 import type { Notice } from './notification-type.ts'
 import type { Notifier } from './notifier.ts'
 import { notificationTypeOf, notificationTypes } from './types/all.ts'
 import { describeUndeliveredTypes, typesOfRecord } from './warnings.ts'
 
-/** @param parse Reads a body as an object */
-export function notificationRoutes(
-  app: FastifyInstance,
-  { context, notifier, parse }: { context: BackendContext; notifier: Notifier; parse: (body: unknown) => JsonObject },
-): void {
-  const { types, links } = context.settings.notifications
+interface NotificationParts {
+  readonly context: BackendContext
+  readonly notifier: Notifier
+  readonly accept: (request: JsonObject, as: Caller) => Promise<void>
+  /** Reads a body as an object. */
+  readonly parse: (body: unknown) => JsonObject
+}
+
+export function notificationRoutes(app: FastifyInstance, { context, notifier, accept, parse }: NotificationParts): void {
+  const { types } = context.settings.notifications
 
   app.get('/notifications/metadata', () =>
     notificationTypes
@@ -34,13 +38,13 @@ export function notificationRoutes(
 
   // A kind without handler is accepted too (docs/contracts/events.md#acceptance).
   app.post('/notifications', async (request, reply) => {
-    await notifier.accept(noticesOfRequest(parse(request.body), { links, now: context.now() }), askerOf(request))
+    await accept(parse(request.body), { ...trustedCallerOf(request), user: userOf(request) })
     return reply.code(200).send()
   })
 
   app.post('/notifications/test', async (request) => {
     const { type, notice } = toTest(request, parse(request.body), context.now())
-    const reason = await notifier.test({ type, notice }, askerOf(request))
+    const reason = await notifier.test({ type, notice }, userOf(request))
     return reason === undefined ? { delivered: true } : { delivered: false, reason }
   })
 

@@ -8,7 +8,6 @@ import type { ServiceName } from '../../upstreams/services.ts'
 import type { PipelineLimits } from '../limits.ts'
 import type { CallOutside } from '../outside/call-outside.ts'
 import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
-import type { EventRecord } from '../pipelines/event-record.ts'
 import type { Access } from '../rights/access.ts'
 import type { SecretValues } from '../secrets/secret-values.ts'
 import type { ExpressionAnswers } from './expressions/answers.ts'
@@ -51,12 +50,6 @@ export interface EngineOptions {
   nameOf: (service: ServiceName) => string
   /** What notifications may follow from: `note` is called in the transaction in which events happen, `send` after it. */
   notices: { note(events: readonly LifeCycleEvent[]): void; send(): void }
-  /** What became of the notifications of an execution; undefined: another process delivers them. */
-  deliveriesOf: (executionId: string) => JsonObject[] | undefined
-  /** Logs an event on which the engine has acted, where events are logged. */
-  noteEvent: (event: EventRecord) => void
-  /** Why nothing delivers some of the notifications of a definition. */
-  notificationWarnings: (definition: JsonObject) => string[]
   /** Called after the transaction in which the events happened. */
   publish: (events: readonly LifeCycleEvent[]) => void
 }

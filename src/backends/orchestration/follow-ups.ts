@@ -36,7 +36,7 @@ export async function runFollowUp(engine: EngineParts, execution: Execution, fol
 async function startDependents(engine: EngineParts, parent: Execution, followUp: FollowUp, isLast: boolean): Promise<void> {
   const dependents = await prepareDependents(engine, parent, { open: followUp.dependents, isLast })
   settle(engine, parent.id, followUp.id, dependents.postponed.length === 0 ? 'done' : 'again', dependents)
-  for (const event of toEventRecords(parent, dependents.outcomes)) engine.options.noteEvent(event)
+  for (const event of toEventRecords(parent, dependents.outcomes)) engine.options.ports.events.record(event)
 }
 
 async function cancelStageEffects(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {

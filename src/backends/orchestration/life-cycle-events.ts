@@ -3,10 +3,13 @@
  *
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
-import type { FastifyBaseLogger } from 'fastify'
 import type { CallService } from '../../external/service-call.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf, objectsOf } from '../../json/values.ts'
+import { type Caller, toCaller } from '../../ports/caller.ts'
+import type { ReportedEvent } from '../../ports/events.ts'
+import type { Ports } from '../../ports/ports.ts'
+import type { EngineOptions } from './engine-parts.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
@@ -23,8 +26,7 @@ const mostAtOnce = 4
 
 /** @param sizeOf Characters of the record of an execution. @returns what publishes events */
 export function createLifeCyclePublisher(
-  call: CallService,
-  log: FastifyBaseLogger,
+  { call, ports, log }: Pick<EngineOptions, 'call' | 'log'> & { readonly ports: Pick<Ports, 'events'> },
   sizeOf: (execution: Execution) => number,
 ): (events: readonly LifeCycleEvent[]) => void {
   let waiting: LifeCycleEvent[] = []
@@ -41,7 +43,8 @@ export function createLifeCyclePublisher(
     const event = sending < mostAtOnce ? waiting.shift() : undefined
     if (event === undefined) return
     sending++
-    post(event, call, viewInStage)
+    toReport(event, call, viewInStage)
+      .then(({ report, as }) => ports.events.report(report, as))
       .catch((error: unknown) => log.debug({ err: error, execution: event.execution.id }, 'an event could not be sent'))
       .finally(() => {
         sending--
@@ -72,13 +75,17 @@ function newestOf(events: readonly LifeCycleEvent[], sizeOf: (execution: Executi
   return latest.slice(tooOld + 1)
 }
 
-async function post(event: LifeCycleEvent, call: CallService, viewInStage: (execution: Execution) => JsonObject): Promise<void> {
+async function toReport(
+  event: LifeCycleEvent,
+  call: CallService,
+  viewInStage: (execution: Execution) => JsonObject,
+): Promise<{ report: ReportedEvent; as: Caller }> {
   const { execution, stage, task, phase } = event
   const kind = task !== undefined ? 'task' : stage !== undefined ? 'stage' : execution.type.toLowerCase()
   const headers = identityHeaders(event)
   const content = stage === undefined ? await executionContent(event, call, headers) : stageContent(event, viewInStage(execution))
   const details = { source: 'orca', type: `orca:${kind}:${phase}`, application: execution.application }
-  await call('echo', { method: 'POST', path: '/', body: { details, content }, headers })
+  return { report: { details, content }, as: toCaller(headers) }
 }
 
 /** The notifications of the application join those of the pipeline, so that the event service needs no other source. */
@@ -86,7 +93,7 @@ async function executionContent(
   { execution }: LifeCycleEvent,
   call: CallService,
   headers: Record<string, string>,
-): Promise<object> {
+): Promise<JsonObject> {
   const answer = await Promise.try(() =>
     call('front50', { method: 'GET', path: pathTo`/notifications/application/${execution.application}`, headers }),
   ).catch(() => undefined)
@@ -94,7 +101,7 @@ async function executionContent(
   return { execution: { ...executionView(execution), notifications }, executionId: execution.id }
 }
 
-function stageContent({ execution, stage, task }: LifeCycleEvent, view: JsonObject): object {
+function stageContent({ execution, stage, task }: LifeCycleEvent, view: JsonObject): JsonObject {
   if (stage === undefined) return {}
   return {
     standalone: execution.type === 'ORCHESTRATION',

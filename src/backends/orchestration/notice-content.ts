@@ -1,7 +1,8 @@
 /** Content of what the event service gets for notifications, with expressions evaluated and secrets masked. */
 
-import type { ServiceCall } from '../../external/service-call.ts'
 import { definedOf, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { type Caller, toCaller } from '../../ports/caller.ts'
+import type { Announcement } from '../../ports/events.ts'
 import { executionScope } from './expressions/scopes.ts'
 import { evaluateTree } from './expressions/template.ts'
 import { identityHeaders } from './identity.ts'
@@ -50,19 +51,20 @@ function withTypes(record: JsonObject): JsonObject {
 }
 
 /** An event carries all entries; a judgment is a request for each. */
-export function noticeCalls(execution: Execution, parts: NoticeParts): ServiceCall[] {
+export function announcementsOf(execution: Execution, parts: NoticeParts): { told: Announcement; as: Caller }[] {
   const { notice } = parts
   const entries = evaluated(execution, parts)
   if (entries.length === 0) return []
   const stage = graphOf(execution).find(notice.stageId ?? '')
-  const headers = identityHeaders({ execution, stage })
+  const as = toCaller(identityHeaders({ execution, stage }))
   if (notice.kind === 'judgment') {
-    return entries.map((entry, index) => ({
-      method: 'POST',
-      path: '/notifications',
-      headers,
-      body: judgmentRequest(execution, { entry, stage, occasion: notice.occasion, eventId: `${parts.id} ${index}` }),
-    }))
+    return entries.map((entry, index) => {
+      const eventId = `${parts.id} ${index}`
+      return {
+        told: { kind: 'request', request: judgmentRequest(execution, { entry, stage, occasion: notice.occasion, eventId }) },
+        as,
+      }
+    })
   }
   const details = { source: 'orca', type: `orca:${notice.level}:${notice.phase}`, application: execution.application }
   const ofStage = stage && {
@@ -74,7 +76,7 @@ export function noticeCalls(execution: Execution, parts: NoticeParts): ServiceCa
     context: { sendNotifications: true, notifications: entries },
   }
   const content = { execution: shortView(execution, entries), executionId: execution.id, ...ofStage }
-  return [{ method: 'POST', path: '/', headers, body: { details, eventId: parts.id, content } }]
+  return [{ told: { kind: 'event', event: { details, eventId: parts.id, content } }, as }]
 }
 
 /** Texts of an entry with expressions evaluated, as far as they can be without asking elsewhere. Its address stays whole. */

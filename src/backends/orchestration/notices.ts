@@ -7,14 +7,18 @@
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
 import { BackOff } from '../../concurrency/back-off.ts'
-import type { CallService, ServiceCall } from '../../external/service-call.ts'
+import type { CallService } from '../../external/service-call.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { type JsonObject, objectOf } from '../../json/values.ts'
+import type { Caller } from '../../ports/caller.ts'
+import type { Announcement } from '../../ports/events.ts'
+import { isPassing } from '../../ports/port-error.ts'
+import type { Ports } from '../../ports/ports.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { timeOfUlid } from '../../storage/ulid.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
-import { type Notification, noticeCalls, notificationsOf } from './notice-content.ts'
+import { announcementsOf, type Notification, notificationsOf } from './notice-content.ts'
 import type { ExecutionStore } from './store.ts'
 
 export const noticeMigrations = [
@@ -34,8 +38,7 @@ export interface NoticeOptions {
   readonly log: FastifyBaseLogger
   readonly now: () => number
   readonly nextId: () => string
-  /** Whether the event service gets its events in this way alone; else only requests to send a notification. */
-  readonly isEmbedded: boolean
+  readonly ports: Ports
   /** Notifications of an application and of all; undefined: the definition store has to be asked. */
   readonly recordsOf: (application: string) => readonly JsonObject[] | undefined
 }
@@ -71,9 +74,9 @@ export class Notices {
 
   /** Called in the transaction in which the events happen. */
   note(events: readonly LifeCycleEvent[]): void {
-    const { isEmbedded, nextId } = this.#options
+    const { ports, nextId } = this.#options
     for (const event of events) {
-      for (const notice of noticesOf(event, isEmbedded)) {
+      for (const notice of noticesOf(event, !ports.events.takesLifeCycle)) {
         const records = this.#options.recordsOf(event.execution.application)
         if (records !== undefined && notificationsOf(event.execution, notice, records).length === 0) continue
         this.#sql.run`INSERT INTO orchestration_notices VALUES (${nextId()}, ${event.execution.id}, ${formatJson(notice)})`
@@ -137,14 +140,18 @@ export class Notices {
       return
     }
     const records = this.#options.recordsOf(execution.application) ?? (await this.#readRecords(execution.application))
-    for (const call of noticeCalls(execution, { id, notice, records, now: now() })) await this.#post(call, executionId)
+    for (const { told, as } of announcementsOf(execution, { id, notice, records, now: now() })) {
+      await this.#announce(told, as, executionId)
+    }
   }
 
-  async #post(request: ServiceCall, executionId: string): Promise<void> {
-    const { status } = await this.#options.call('echo', request)
-    if (status < 400) return
-    if (status >= 500 || status === 408 || status === 429) throw new Error(`The event service answered with status ${status}.`)
-    this.#options.log.error({ execution: executionId, status }, 'the event service refused a notification')
+  async #announce(told: Announcement, as: Caller, execution: string): Promise<void> {
+    try {
+      await this.#options.ports.events.announce(told, as)
+    } catch (error) {
+      if (isPassing(error)) throw error
+      this.#options.log.error({ execution, err: error }, 'the event service refused a notification')
+    }
   }
 
   async #readRecords(application: string): Promise<JsonObject[]> {
@@ -159,7 +166,8 @@ export class Notices {
 }
 
 /** What may be notified of an event: the event itself, a judgment that begins, or one that is given. */
-function noticesOf(event: LifeCycleEvent, isEmbedded: boolean): Notification[] {
+/** @param withEvents Else only judgments: events are reported anyway */
+function noticesOf(event: LifeCycleEvent, withEvents: boolean): Notification[] {
   const { execution, stage, task, phase } = event
   if (execution.canceled || phase === 'skipped') return []
   const isJudgment = stage?.type === 'manualJudgment'
@@ -169,13 +177,13 @@ function noticesOf(event: LifeCycleEvent, isEmbedded: boolean): Notification[] {
       : []
   }
   if (stage === undefined) {
-    return isEmbedded && execution.type === 'PIPELINE' ? [{ kind: 'event', level: 'pipeline', phase }] : []
+    return withEvents && execution.type === 'PIPELINE' ? [{ kind: 'event', level: 'pipeline', phase }] : []
   }
   if (stage.parentStageId !== undefined || stage.status === 'CANCELED') return []
   const judged = isJudgment && phase !== 'starting' ? judgmentOccasion(stage.context) : undefined
   return [
     ...(judged === undefined ? [] : [{ kind: 'judgment' as const, occasion: judged, stageId: stage.id }]),
-    ...(isEmbedded ? [{ kind: 'event' as const, level: 'stage' as const, phase, stageId: stage.id }] : []),
+    ...(withEvents ? [{ kind: 'event' as const, level: 'stage' as const, phase, stageId: stage.id }] : []),
   ]
 }
 

@@ -5,7 +5,6 @@ import { PortError } from '../../ports/port-error.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import { nameOfService } from '../../upstreams/services.ts'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
-import { describeUndeliveredTypes, typesOfDefinition } from '../notifications/warnings.ts'
 import { createOutsideCalls } from '../outside/call-outside.ts'
 import type { OutsideSettings } from '../outside/settings.ts'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
@@ -14,6 +13,7 @@ import { automaticUserOfChild } from '../rights/automatic-user.ts'
 import { toStorageError } from '../stores/storage-error.ts'
 import { judgeControl } from './authorization.ts'
 import { Engine } from './engine.ts'
+import { executionsOf } from './executions.ts'
 import { createLifeCyclePublisher } from './life-cycle-events.ts'
 import { Notices, noticeMigrations } from './notices.ts'
 import { oldExecutions } from './old-executions.ts'
@@ -30,7 +30,6 @@ import { taskRoutes } from './routes/tasks.ts'
 import { templatePlanRoutes } from './routes/templates.ts'
 import { orchestrationMigrations } from './schema.ts'
 import { createStageTypes } from './stages/registry.ts'
-import { isComplete } from './statuses.ts'
 import { ExecutionStore } from './store.ts'
 
 /** Calls have shorter bounds of their own. */
@@ -51,6 +50,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
   engine.changes.listen(context.stateChanged)
   const texts = new KeptTexts()
   return {
+    ports: { executions: executionsOf(engine) },
     routes(app) {
       answerErrors(app, context)
       app.addHook('onRequest', async () => engine.catchUp())
@@ -74,13 +74,8 @@ function openOrchestration(context: BackendContext): OpenBackend {
       notices.start()
     },
     observe: () => engine.observe(),
-    executionChanged: (id) => engine.noteChange(id),
     retained: oldExecutions(engine, context),
     isMentioned: (text) => store.isMentioned(text),
-    isRunning: (id) => {
-      const execution = store.load(id)
-      return execution !== undefined && !isComplete(execution.status)
-    },
     settle: (ms) => engine.settle(ms),
     close: () => {
       notices.stop()
@@ -89,12 +84,8 @@ function openOrchestration(context: BackendContext): OpenBackend {
   }
 }
 
-function createNotices(
-  { db, log, call, now, isEmbedded, notificationRecordsOf }: BackendContext,
-  store: ExecutionStore,
-): Notices {
-  const parts = { db, store, call, log, now, nextId: createUlids(now) }
-  return new Notices({ ...parts, isEmbedded: isEmbedded('echo'), recordsOf: notificationRecordsOf })
+function createNotices({ db, log, call, now, ports, notificationRecordsOf }: BackendContext, store: ExecutionStore): Notices {
+  return new Notices({ db, store, call, log, now, nextId: createUlids(now), ports, recordsOf: notificationRecordsOf })
 }
 
 interface EngineSurroundings {
@@ -104,8 +95,8 @@ interface EngineSurroundings {
 }
 
 function createEngine(context: BackendContext, { outside, store, notices }: EngineSurroundings): Engine {
-  const { db, now, steady, log, call, settings } = context
-  const publish = createLifeCyclePublisher(call, log, (execution) => store.sizeOf(execution))
+  const { db, now, steady, log, call, settings, ports } = context
+  const publish = createLifeCyclePublisher({ call, ports, log }, (execution) => store.sizeOf(execution))
   return new Engine({
     db,
     store,
@@ -116,7 +107,6 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
     steady,
     nextId: createUlids(now),
     call,
-    ports: context.ports,
     callOutside: createOutsideCalls(outside),
     attemptMs: settings.attemptMs ?? defaultAttemptMs,
     log,
@@ -128,13 +118,10 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
     isEmbedded: context.isEmbedded,
     nameOf: (service) => nameOfService(service, context.isEmbedded(service)),
     notices,
-    deliveriesOf: context.deliveriesOf,
-    noteEvent: context.noteEvent,
-    notificationWarnings: (definition) =>
-      context.isEmbedded('echo') ? describeUndeliveredTypes(typesOfDefinition(definition), settings.notifications.types) : [],
+    ports,
     publish: (events) => {
-      // The embedded event service gets what it needs as notices, and no trigger waits for these events.
-      if (!context.isEmbedded('echo')) publish(events)
+      // What notifications need comes as notices.
+      if (ports.events.takesLifeCycle) publish(events)
     },
   })
 }

@@ -12,6 +12,7 @@ import { formatJson } from '../../json/json.ts'
 import { isObject, isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { inheritLists, isTemplateInstance, referenceOf, storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import { itself } from '../../ports/caller.ts'
+import { isPassing } from '../../ports/port-error.ts'
 import { isRunning } from '../../settings/time-span.ts'
 import type { BackendContext } from '../backend.ts'
 
@@ -142,11 +143,12 @@ export class EffectivePipelines {
    * @returns undefined when it refuses: the triggers stay as they are written, and what they start fails too and says why
    */
   async #plan(definition: JsonObject): Promise<Lists | 'unavailable' | undefined> {
-    const request = { method: 'POST', path: '/v2/pipelineTemplates/plan', body: { ...definition, trigger: {} } }
-    const { status, body } = await this.#context.call('orca', request).catch(() => ({ status: 503, body: undefined }))
-    if (status === 200 && isObject(body)) return listsOf(body)
-    this.#warnOnce(definition, `the orchestrator answered ${status} when it was planned`)
-    return status >= 500 || status === 429 ? 'unavailable' : undefined
+    try {
+      return listsOf(await this.#context.ports.executions.plan({ ...definition, trigger: {} }, itself))
+    } catch (error) {
+      this.#warnOnce(definition, `the orchestrator cannot plan it: ${(error as Error).message}`)
+      return isPassing(error) ? 'unavailable' : undefined
+    }
   }
 
   /** Who may use a service account was judged by its name: one that an expression has made up starts nothing. */

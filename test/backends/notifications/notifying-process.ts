@@ -2,6 +2,7 @@
 
 import { join } from 'node:path'
 import pino from 'pino'
+import type { Backend } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import { createBackendServer } from '../../../src/backends/hosting/server.ts'
@@ -15,8 +16,6 @@ const [dataDir, holdsBack] = process.argv.slice(2)
 let base = ''
 
 const call: CallService = async (service, { method, path, body, headers }) => {
-  // The engine has stored what happened, and cannot hand it over.
-  if (holdsBack === 'true' && service === 'echo') throw new Error('The event service is held back.')
   const answer = await fetch(`${base}/${service}${path}`, {
     method,
     headers: { 'content-type': 'application/json', ...headers },
@@ -27,12 +26,20 @@ const call: CallService = async (service, { method, path, body, headers }) => {
 }
 
 const pauses = { firstMs: 50, longestMs: 200, maxAgeMs: 60_000, timeoutMs: 60_000 }
+const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000, notifications: pauses })
+
+/** The engine has stored what happened, and cannot hand it over. */
+const deaf: Backend = {
+  ...events,
+  open(context) {
+    const opened = events.open(context)
+    const refuse = () => Promise.reject(new Error('The event service is held back.'))
+    return { ...opened, ports: { events: { ...opened.ports!.events!, announce: refuse } } }
+  },
+}
+
 const { server, start } = createBackendServer({
-  backends: [
-    definitionsBackend,
-    orchestrationBackend,
-    createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000, notifications: pauses }),
-  ],
+  backends: [definitionsBackend, orchestrationBackend, holdsBack === 'true' ? deaf : events],
   db: openDatabase(join(String(dataDir), 'backends.db')),
   call,
   log: pino({ level: 'silent' }),

@@ -5,6 +5,7 @@ import { DueQueue } from '../../../src/backends/orchestration/due-queue.ts'
 import { createLifeCyclePublisher, mergedNotifications } from '../../../src/backends/orchestration/life-cycle-events.ts'
 import { createStage } from '../../../src/backends/orchestration/machine/new-stage.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
+import { openEcho } from '../../../src/external/echo.ts'
 import type { CallService } from '../../../src/external/service-call.ts'
 import { createUlids } from '../../../src/storage/ulid.ts'
 import { F, startEngine, V, W } from './support.ts'
@@ -108,7 +109,10 @@ test('an embedded event service is spared the events that it would ignore', asyn
       {
         service: 'echo',
         migrations: [],
-        open: () => ({ routes: (app) => void app.post('/', async ({ body }) => told.push(body)) }),
+        open: () => ({
+          routes() {},
+          ports: { events: { ...openEcho(assert.fail), takesLifeCycle: false, report: async (event) => void told.push(event) } },
+        }),
       },
     ],
   })
@@ -129,7 +133,10 @@ test('events wait in bounded memory, those of large executions shortened', async
     return { status: 200, body: undefined }
   }
   const sizes = new Map<unknown, number>()
-  const publishEvents = createLifeCyclePublisher(call, pino({ level: 'silent' }), (execution) => sizes.get(execution) ?? 0)
+  const publishEvents = createLifeCyclePublisher(
+    { call, ports: { events: openEcho(call) }, log: pino({ level: 'silent' }) },
+    (execution) => sizes.get(execution) ?? 0,
+  )
   const publish = (size: number) => {
     const stage = createStage({ id: 's', refId: '1', type: 'wait', requisiteStageRefIds: [], context: { a: 1 } })
     const execution = { id: 'E', type: 'PIPELINE', application: 'app', trigger: {}, stages: [stage] } as never as Execution
@@ -143,10 +150,10 @@ test('events wait in bounded memory, those of large executions shortened', async
 
   publish(1000)
   for (let count = 0; count < 40; count++) publish(4 * 1024 * 1024)
-  while (open.length > 0) {
+  do {
     for (const resolve of open.splice(0)) resolve()
     await new Promise((resolve) => setImmediate(resolve))
-  }
+  } while (open.length > 0)
 
   // Four are on their way at once; of the others those fit that tell of eight executions.
   assert.equal(posted.length, 4 + 2 * 8)

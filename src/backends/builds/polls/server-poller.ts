@@ -1,5 +1,6 @@
 /** Polls one build server, and reports each finished build to the event service. */
 import { within } from '../../../concurrency/within.ts'
+import { itself } from '../../../ports/caller.ts'
 import { inTransaction } from '../../../storage/database.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { BuildServer, RecentBuilds } from '../build-server.ts'
@@ -162,9 +163,7 @@ export class ServerPoller {
 
   /** @throws {Error} */
   async #deliver(job: string, build: RecentBuilds['builds'][number]): Promise<void> {
-    const body = toBuildEvent(this.server, job, build)
-    const { status } = await this.#parts.context.call('echo', { method: 'POST', path: '/', body })
-    if (status >= 300) throw new Error(`The event service answered with ${status} to a finished build of ${job}.`)
+    await this.#parts.context.ports.events.report(toBuildEvent(this.server, job, build), itself)
   }
 
   #save(job: string, position: Position): void {

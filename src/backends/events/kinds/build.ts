@@ -1,6 +1,6 @@
 /** Finished builds of any build server. docs/contracts/events.md#builds. */
-import { formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
+import { itself } from '../../../ports/caller.ts'
 import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import type { MatchContext, TriggerKind } from './kind.ts'
@@ -37,16 +37,15 @@ export const buildKind: TriggerKind = {
 async function describeBadProperties(
   trigger: JsonObject,
   number: unknown,
-  { call, patterns }: MatchContext,
+  { ports, patterns }: MatchContext,
 ): Promise<string | undefined> {
   const constraints = trigger['payloadConstraints']
   if (!isObject(constraints) || Object.keys(constraints).length === 0) return undefined
   const [host, job, file] = ['master', 'job', 'propertyFile'].map((key) => String(trigger[key] ?? '')) as [string, string, string]
   if (file === '') return 'The trigger has constraints, and no property file that they are about. Name one.'
-  const answer = await Promise.try(() => {
-    const path = pathTo`/builds/properties/${String(number)}/${file}/${host}` + formatQuery({ job })
-    return call('igor', { method: 'GET', path })
-  }).catch(() => undefined)
-  if (answer?.status !== 200 || !isObject(answer.body)) return `The property file ${file} of the build cannot be read.`
-  return describeUnsatisfied(constraints, answer.body, { paths: false, patterns })
+  const properties = await Promise.try(() => ports.builds.properties({ host, job, number: Number(number) }, file, itself)).catch(
+    () => undefined,
+  )
+  if (properties === undefined) return `The property file ${file} of the build cannot be read.`
+  return describeUnsatisfied(constraints, properties, { paths: false, patterns })
 }

@@ -1,14 +1,14 @@
 /** A kind of trigger: its events, its conditions, and the fields that a run receives. */
 
-import type { CallService } from '../../../external/service-call.ts'
 import { definedOf, fieldOf, type JsonObject } from '../../../json/values.ts'
+import type { Ports } from '../../../ports/ports.ts'
 import type { Event } from '../event.ts'
 import type { Patterns } from '../event-patterns.ts'
 
 /** With which a trigger and an event are compared. */
 export interface MatchContext {
   patterns: Patterns
-  call: CallService
+  ports: Pick<Ports, 'builds'>
 }
 
 export interface TriggerKind {

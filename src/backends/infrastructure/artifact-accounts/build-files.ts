@@ -1,7 +1,7 @@
 /** Archived files of builds of this machine. */
 import { z } from 'zod'
-import { encodeSegments, formatQuery, pathTo } from '../../../http/encode-path.ts'
-import { fieldOf, textOf } from '../../../json/values.ts'
+import { textOf } from '../../../json/values.ts'
+import { itself, toCaller } from '../../../ports/caller.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import { standalone } from '../../../settings/standalone.ts'
 import type { ArtifactAccountType } from './account-type.ts'
@@ -13,7 +13,7 @@ export const buildFileArtifacts: ArtifactAccountType = {
   id: 'build-files',
   keys: z.strictObject({}),
   toSettings: () => ({}),
-  open: (_settings, { call, isEmbedded }) => {
+  open: (_settings, { ports, isEmbedded }) => {
     if (!isEmbedded('igor')) return []
     const fetch: ArtifactAccount['fetch'] = async ({ location, name, version, reference }, user) => {
       const [host, job, number, file] = [location, name, version, reference].map(textOf)
@@ -22,11 +22,10 @@ export const buildFileArtifacts: ArtifactAccountType = {
           400,
           'A file of a build needs the build server as "location", the job as "name", the number as "version", and its path as "reference".',
         )
-      const path = `${pathTo`/builds/file/${number}/${host}`}/${encodeSegments(job)}${formatQuery({ path: file })}`
-      const headers = { ...(user !== undefined && { 'x-spinnaker-user': user }) }
-      const { status, body } = await call('igor', { method: 'GET', path, headers, wantsBytes: true })
-      if (status === 200 && Buffer.isBuffer(body)) return body
-      throw new PortError(status, textOf(fieldOf(body, 'message')) ?? `The build service answered ${status}.`)
+      const as = user === undefined ? itself : toCaller({ 'x-spinnaker-user': user })
+      const content = await ports.builds.file({ host, job, number: Number(number) }, file, as)
+      if (content !== undefined) return content
+      throw new PortError(404, `The file "${file}" of the build ${number} of "${job}" does not exist.`)
     }
     return [{ name: 'build-files', types, isImplied: true, fetch }]
   },

@@ -21,7 +21,7 @@ import { recordRoutes } from './records.ts'
 
 /** What became of its notifications stands beside the record. */
 function viewWithDeliveries(execution: Execution, { options }: Engine): JsonObject {
-  const deliveries = options.deliveriesOf(execution.id) ?? []
+  const deliveries = options.ports.events.deliveriesOf(execution.id) ?? []
   return { ...executionView(execution), ...(deliveries.length > 0 && { notificationDeliveries: deliveries }) }
 }
 

@@ -3,6 +3,7 @@
 import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import type { Caller } from '../../../ports/caller.ts'
 import { findMisspeltFields } from '../../../stage-types/check-stage.ts'
+import { typesOfDefinition } from '../../notifications/warnings.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { parseExpression } from '../expressions/parser.ts'
 import { expressionsIn } from '../expressions/template.ts'
@@ -19,7 +20,7 @@ const mostTexts = 10_000
 /** @returns a sentence each, the most useful first; none when nothing is wrong. */
 export async function definitionWarnings(
   definition: JsonObject,
-  { stageTypes, ports, notificationWarnings }: Pick<EngineOptions, 'stageTypes' | 'ports' | 'notificationWarnings'>,
+  { stageTypes, ports }: Pick<EngineOptions, 'stageTypes' | 'ports'>,
   caller: Caller,
 ): Promise<string[]> {
   const stages = definition['type'] === 'templatedPipeline' ? [] : objectsOf(definition['stages'])
@@ -28,7 +29,7 @@ export async function definitionWarnings(
   const warnings = [
     ...(known === undefined ? [`The application "${application}" does not exist.`] : []),
     ...[versionOneProblem(definition) ?? []].flat(),
-    ...notificationWarnings(definition),
+    ...ports.events.describeUndelivered(typesOfDefinition(definition)),
     ...stages.flatMap((stage, index) => stageWarnings(stage, stageTitleOf(stage, index), stageTypes)),
     ...describeFieldProblems(stages, stageTypes, 'plan'),
   ]

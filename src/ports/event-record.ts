@@ -1,5 +1,5 @@
 /** An event of triggers, with what it has started or why it has started nothing. */
-import { type JsonObject, textOf } from '../../json/values.ts'
+import { type JsonObject, textOf } from '../json/values.ts'
 
 export interface EventRecord {
   /** Default: a new one. */
