@@ -272,8 +272,8 @@ test('an accepted start keeps its execution id across restarts', async (t) => {
 })
 
 for (const [status, answered, message] of [
-  [500, 503, /answered 500, down\. Send it again/],
-  [403, 502, /answered 403, down\.$/],
+  [500, 503, /answered 500: down\. Send it again/],
+  [403, 502, /answered 403: down\.$/],
 ] as const) {
   test(`an event is rejected, not lost, while definitions answer ${status}`, async (t) => {
     const { recording, startManually } = await startEvents(t, [build])
