@@ -41,6 +41,7 @@ const layers = [
   'findings',
   'http',
   'agent',
+  'proxy',
   'sandbox',
   'audit',
   'telemetry',

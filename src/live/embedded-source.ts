@@ -1,7 +1,7 @@
 /** Changes of the embedded engine: one connection to its feed for all streams of this process. */
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Dispatcher } from 'undici'
 import { BackOff } from '../concurrency/back-off.ts'
 import { within } from '../concurrency/within.ts'
 import { GatewayError } from '../errors.ts'
@@ -9,8 +9,9 @@ import { pathTo } from '../http/encode-path.ts'
 import { readJsonLines } from '../json/json-lines.ts'
 import { isObject } from '../json/values.ts'
 import { foldName } from '../names/fold-name.ts'
+import type { Connection } from '../proxy/connection.ts'
 import { jsonObject } from '../upstreams/answer-form.ts'
-import { createTarget } from '../upstreams/call-target.ts'
+import { createTarget, sendTarget, type UpstreamTarget } from '../upstreams/call-target.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson } from '../upstreams/read-answer.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
@@ -154,20 +155,47 @@ export class EmbeddedSource implements ChangeSource {
     const call = { path: '/changes/feed', readTimeoutMs: silenceMs }
     const endpoint = upstreams.choose('orca', call, anonymousIdentity)
     await endpoint.enter(call, signal)
-    const connection = endpoint.takeConnection()
     try {
-      const { options } = createTarget(endpoint, call, { identity: upstreams.sendsIdentity ? anonymousIdentity : {} })
-      const answer = await connection.request({ ...options, signal } as Dispatcher.RequestOptions)
-      if (answer.statusCode !== 200) {
-        await answer.body.dump()
-        throw new Error(`The feed of changes answered ${answer.statusCode}.`)
-      }
-      answer.body.setEncoding('utf8')
-      yield* readJsonLines(answer.body)
+      const target = createTarget(endpoint, call, { identity: upstreams.sendsIdentity ? anonymousIdentity : {} })
+      yield* readJsonLines(openFeed(endpoint.takeConnection(), target, signal))
     } finally {
-      endpoint.leave(connection)
+      endpoint.leave()
     }
   }
+}
+
+/** The body of a response with status 200, as text. */
+function openFeed(connection: Connection, target: UpstreamTarget, signal: AbortSignal): Readable {
+  let isOver = false
+  const feed = new Readable({
+    encoding: 'utf8',
+    signal,
+    read: () => {
+      if (!isOver) connection.resume()
+    },
+    destroy(error, done) {
+      if (!isOver) connection.destroy()
+      done(error)
+    },
+  })
+  sendTarget(target, connection, {
+    onInformation() {},
+    onHead({ status }) {
+      if (status !== 200) feed.destroy(new Error(`The feed of changes answered ${status}.`))
+    },
+    onBody(piece) {
+      if (!feed.push(Buffer.from(piece))) connection.pause()
+    },
+    onEnd() {
+      isOver = true
+      feed.push(null)
+    },
+    onFailure({ error }) {
+      isOver = true
+      feed.destroy(error)
+    },
+  })
+  return feed
 }
 
 function isChange(line: unknown): line is ChangeLine {

@@ -1,10 +1,9 @@
 /** Phases of an answer that is passed on, from its head on: judged, streamed, refused, redirected, or read as an error. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher } from 'undici'
 import type { GatewayError } from '../errors.ts'
 import { parseEntityTag, weakened } from '../http/validators.ts'
 import { type AnswerForm, judgeAnswer, misfit } from './answer-form.ts'
-import { type ClientAnswer, type ClientAnswerOptions, firstOf } from './client-answer.ts'
+import { type AnswerSource, type ClientAnswer, type ClientAnswerOptions, firstOf } from './client-answer.ts'
 import { upstreamFailed } from './read-answer.ts'
 import type { ServiceName } from './services.ts'
 import { answerCodingOf, maxQuickUnpackBytes, textOfError, unpackAtOnce } from './unpack.ts'
@@ -22,13 +21,13 @@ export interface PassedAnswerOptions extends ClientAnswerOptions {
 }
 
 /** An answer that is passed on, as its phases see and direct it. */
-export interface PassedAnswer {
+export interface PassedAnswer extends AnswerSource {
   readonly options: PassedAnswerOptions
   readonly isEmbedded: boolean
   readonly clientIsGone: boolean
   readonly written: ClientAnswer
   /** The answer is good: it is written as it comes, once the receiver is ready. */
-  begin(controller: Dispatcher.DispatchController, head: AnswerHead, bytes?: Buffer): void
+  begin(head: AnswerHead, bytes?: Buffer): void
   /** Breaks the answer off; the client gets the error. */
   refuse(error: unknown): void
   abort(reason: Error): void
@@ -39,7 +38,7 @@ export interface PassedAnswer {
 }
 
 export interface Phase {
-  data(controller: Dispatcher.DispatchController, chunk: Buffer): void
+  data(chunk: Buffer): void
   /** The answer is complete. */
   end(): void
   /** The error for the client when the answer breaks off, instead of that of the connection. */
@@ -65,7 +64,7 @@ export class ErrorBody implements Phase {
     this.#head = head
   }
 
-  data(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  data(chunk: Buffer): void {
     this.#bytes += chunk.length
     if (this.#bytes <= maxErrorBytes) this.#pieces.push(chunk)
     else this.#passed.abort(new Error('enough of the error'))
@@ -99,13 +98,13 @@ export class Judging implements Phase {
   }
 
   /** Begins the answer as soon as its first bytes say what it is. One that has to be unpacked may break off, so that a short one is awaited. */
-  judge(controller: Dispatcher.DispatchController): void {
+  judge(): void {
     if (this.#bytes.length < maxQuickUnpackBytes && this.#unpacks()) return
     const { form, service } = this.#passed.options
     const verdict = judgeAnswer(form, this.#head.headers, this.#bytes, false)
     if (verdict.kind === 'misfit') this.#passed.refuse(misfit(form, service, verdict.found))
     else if (verdict.kind === 'fits') {
-      this.#passed.begin(controller, this.#head, this.#bytes.length === 0 ? undefined : this.#bytes)
+      this.#passed.begin(this.#head, this.#bytes.length === 0 ? undefined : this.#bytes)
     }
   }
 
@@ -114,9 +113,9 @@ export class Judging implements Phase {
     return !this.#passed.options.gzip && answerCodingOf(this.#head.headers) === 'gzip'
   }
 
-  data(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  data(chunk: Buffer): void {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
-    this.judge(controller)
+    this.judge()
   }
 
   /** The whole answer is there, and so short that it was not judged before, or empty. */
@@ -171,10 +170,10 @@ export class Streaming implements Phase {
     this.#passed = passed
   }
 
-  data(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  data(chunk: Buffer): void {
     const passed = this.#passed
     if (passed.clientIsGone) this.#passed.abort(clientGone)
-    else if (!passed.options.headersOnly) passed.written.write(chunk, controller)
+    else if (!passed.options.headersOnly) passed.written.write(chunk, passed)
   }
 
   end(): void {

@@ -1,15 +1,33 @@
-/** A call as its connection takes it: address, headers, body and timeouts. */
-import type { Dispatcher } from 'undici'
+/** A call as its connection takes it: the head and the body of a request. */
+import { Readable } from 'node:stream'
 import { formatJson } from '../json/json.ts'
+import { type Connection, codedError, type OutgoingBody, type OutgoingHead, type ResponseReceiver } from '../proxy/connection.ts'
+import { RequestBody } from '../proxy/request-body.ts'
+import type { Sweep } from '../proxy/sweep.ts'
 import { backendKeyHeader } from './backend-place.ts'
-import type { Endpoint } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
-import { pathOf, type UpstreamCall } from './upstream-call.ts'
+import { type CallClass, pathOf, type UpstreamCall } from './upstream-call.ts'
 
-export interface UpstreamTarget {
-  options: Dispatcher.DispatchOptions
-  /** Path of the base URL, without trailing slash; `options.path` begins with it. */
-  basePath: string
+/** An address of a service. */
+export interface CalledPlace {
+  readonly origin: string
+  /** With the port, unless it is the usual one. */
+  readonly host: string
+  /** Path of the base URL, without trailing slash. */
+  readonly basePath: string
+  readonly backendKey: string | undefined
+  readonly sweep: Sweep
+  /** Milliseconds; 0: without limit. */
+  timeoutOf(call: CallClass): number
+}
+
+export interface UpstreamTarget extends OutgoingHead {
+  readonly endpoint: CalledPlace
+  /** With the path of the service. */
+  readonly path: string
+  readonly body: string | Buffer | Readable | undefined
+  /** For the answer; 0: without limit. */
+  readonly timeoutMs: number
 }
 
 interface TargetHeaders {
@@ -19,27 +37,65 @@ interface TargetHeaders {
   readonly more?: Readonly<Record<string, string>> | undefined
 }
 
-export function createTarget(endpoint: Endpoint, call: UpstreamCall, target: TargetHeaders): UpstreamTarget {
+/** @throws {Error} for what would not be one path, or not one header */
+export function createTarget(endpoint: CalledPlace, call: UpstreamCall, target: TargetHeaders): UpstreamTarget {
   const { identity, encoding = 'gzip', more } = target
+  const { method = 'GET' } = call
   const described: Record<string, string> = {
     accept: 'application/json',
     'accept-encoding': encoding,
     ...call.headers,
     ...more,
   }
-  let body: Dispatcher.DispatchOptions['body'] = call.rawBody
+  let body = call.rawBody
   if (call.body !== undefined) {
     body = formatJson(call.body)
     described['content-type'] ??= 'application/json; charset=UTF-8'
   }
-  // A list is what undici makes of any object, at length.
-  const headers: string[] = []
-  for (const name in identity) if (!(name in described)) headers.push(name, identity[name] as string)
-  for (const name in described) headers.push(name, described[name] as string)
-  const { origin, basePath, backendKey } = endpoint
-  if (backendKey !== undefined) headers.push(backendKeyHeader, backendKey)
-  const options = { origin, path: basePath + pathOf(call), method: call.method ?? 'GET', headers, body }
-  const timeoutMs = endpoint.timeoutOf(call)
-  if (timeoutMs !== endpoint.readTimeoutMs) Object.assign(options, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
-  return { basePath, options }
+  const path = endpoint.basePath + pathOf(call)
+  if (!pathText.test(path)) throw new Error('the path has characters that must be encoded')
+  let text = `${method} ${path} HTTP/1.1\r\nhost: ${endpoint.host}\r\n${framingOf(method, body, described)}`
+  for (const name in identity) if (!(name in described)) text += lineOf(name, identity[name] as string)
+  for (const name in described) if (name !== 'content-length') text += lineOf(name, described[name] as string)
+  if (endpoint.backendKey !== undefined) text += lineOf(backendKeyHeader, endpoint.backendKey)
+  return { endpoint, method, path, text, body, timeoutMs: endpoint.timeoutOf(call) }
 }
+
+const pathText = /^[\x21-\xff]+$/
+const headerText = /^[\t\x20-\x7e\x80-\xff]*$/
+
+function lineOf(name: string, value: string): string {
+  if (!headerText.test(value)) throw new Error(`the header ${name} has characters that HTTP does not allow`)
+  return `${name}: ${value}\r\n`
+}
+
+/** Only a stream has the length that the call describes. */
+function framingOf(method: string, body: UpstreamTarget['body'], described: Readonly<Record<string, string>>): string {
+  if (body instanceof Readable) {
+    const length = described['content-length']
+    return length === undefined ? 'transfer-encoding: chunked\r\n' : lineOf('content-length', length)
+  }
+  if (body !== undefined) return `content-length: ${Buffer.byteLength(body)}\r\n`
+  return method === 'GET' || method === 'HEAD' || method === 'DELETE' ? '' : 'content-length: 0\r\n'
+}
+
+/** A streamed body is not kept, so that the call cannot be repeated. */
+export function sendTarget(target: UpstreamTarget, connection: Connection, receiver: ResponseReceiver): void {
+  const { body, timeoutMs } = target
+  connection.send(target, body instanceof Readable ? toRequestBody(body, target, connection) : body, receiver, timeoutMs)
+  if (body instanceof Readable && body.destroyed) {
+    connection.fail(body.errored ?? codedError('ECONNRESET', 'the body of the request broke off'))
+  }
+}
+
+function toRequestBody(stream: Readable, { endpoint, text }: UpstreamTarget, connection: Connection): OutgoingBody {
+  const { sweep } = endpoint
+  const isChunked = text.includes('\r\ntransfer-encoding: chunked\r\n')
+  const body = new RequestBody({ sweep, bounds: nothingKept, replay: { bytes: 0 } }, stream, isChunked, false)
+  stream.once('error', (error) => {
+    if (!body.hasEnded) connection.fail(error)
+  })
+  return body
+}
+
+const nothingKept = { maxReplayBytes: 0, maxReplayTotalBytes: 0 }

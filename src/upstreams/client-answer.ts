@@ -2,7 +2,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Transform, Writable } from 'node:stream'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
-import type { Dispatcher } from 'undici'
 import { parseEntityTag, weakened } from '../http/validators.ts'
 import { isEmptyByStatus } from './read-answer.ts'
 import { answerCodingOf } from './unpack.ts'
@@ -39,6 +38,12 @@ export interface ClientAnswerOptions {
   /** The client asked with HEAD: headers only. */
   readonly headersOnly: boolean
   readonly receiver: AnswerReceiver
+}
+
+/** Sends an answer. */
+export interface AnswerSource {
+  pause(): void
+  resume(): void
 }
 
 /** Answers shorter than this are not worth compressing (docs/contracts/http.md#content). */
@@ -110,7 +115,7 @@ export class ClientAnswer {
   }
 
   /** @param source Pauses until the client has taken what was written. */
-  write(chunk: Buffer, source: Dispatcher.DispatchController): void {
+  write(chunk: Buffer, source: AnswerSource): void {
     this.#count(chunk.length)
     const sink = this.#sink
     if (this.bytes === this.#length) {
@@ -118,7 +123,7 @@ export class ClientAnswer {
       sink.end(chunk)
       return
     }
-    if (sink.write(chunk)) return
+    if (sink.write(chunk) || this.isStalled) return
     source.pause()
     this.#stalled = setTimeout(() => this.#options.client.destroy(), stalledClientMs)
     sink.once('drain', () => {

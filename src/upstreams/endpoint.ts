@@ -1,11 +1,16 @@
 /** One address of a service: its connections, the bound on calls, and the circuit breaker. */
+import { isIP } from 'node:net'
 import type { SecureContext } from 'node:tls'
-import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
+import type { Connection, Target } from '../proxy/connection.ts'
+import { Connections } from '../proxy/connections.ts'
+import type { Sweep } from '../proxy/sweep.ts'
 import { isReadMethod } from '../telemetry/methods.ts'
+import { type CalledPlace, createTarget } from './call-target.ts'
 import { Circuit, type CircuitSettings, type CircuitState } from './circuit.ts'
-import { type Connection, ServiceConnections } from './connections.ts'
+import { anonymousIdentity } from './identity.ts'
 import type { ServiceName } from './services.ts'
+import type { CallClass } from './upstream-call.ts'
 import { askWhole } from './whole-answer.ts'
 
 export interface CallBounds {
@@ -29,6 +34,7 @@ interface EndpointOptions extends CallBounds {
   /** What embedded back ends in another process want to see. */
   backendKey?: string | undefined
   keepAliveMs: number
+  sweep: Sweep
   /** Certificate and authorities for an address with https, instead of those of Node. */
   secureContext?: SecureContext | undefined
   /** Without, every call is sent. */
@@ -38,37 +44,27 @@ interface EndpointOptions extends CallBounds {
 }
 
 const probeTimeoutMs = 5000
+/** A connection is replaced at this age, so that changes of DNS are followed. */
+const maxAgeMs = 60_000
 
 /** The statuses of a proxy or a service that cannot serve at the moment. */
 export function isUnavailable(status: number | undefined): boolean {
   return status === 502 || status === 503 || status === 504
 }
 
-/** Which timeout a call has. */
-export interface CallClass {
-  readonly method?: Dispatcher.HttpMethod
-  /** A list over everything, which takes a service longer than other reads. */
-  readonly isList?: boolean
-  /** A read for the sake of a change: the change is not to wait longer for it than for its own answer. */
-  readonly isForChange?: boolean
-  /** Instead of the read timeout of the service, for the few calls that take longer than any other. */
-  readonly readTimeoutMs?: number
-  /** Bounds each of the above, for what can be done without. */
-  readonly maxTimeoutMs?: number
-}
-
-export class Endpoint {
+export class Endpoint implements CalledPlace {
   readonly service: ServiceName
   /** As configured, with the path of the service. */
   readonly baseUrl: string
   readonly origin: string
-  /** Path of the base URL, without trailing slash. */
+  readonly host: string
+  readonly sweep: Sweep
   readonly basePath: string
   readonly backendKey: string | undefined
   /** Undefined for embedded back ends, which restart by themselves. */
   readonly circuit: Circuit | undefined
   readonly #bounds: CallBounds
-  readonly #connections: ServiceConnections
+  readonly #connections: Connections
   /** Each lets a waiting call proceed; the oldest is first. */
   readonly #waiting = new Set<() => void>()
   #running = 0
@@ -80,20 +76,15 @@ export class Endpoint {
     this.baseUrl = baseUrl
     this.backendKey = options.backendKey
     this.origin = url.origin
+    this.host = url.host
+    this.sweep = options.sweep
     this.basePath = url.pathname.replace(/(?<!\/)\/+$/, '')
     this.#bounds = options
-    const settings: Client.Options = {
-      headersTimeout: options.readTimeoutMs,
-      bodyTimeout: options.readTimeoutMs,
-      keepAliveTimeout: options.keepAliveMs,
-      allowH2: false,
-      connect: {
-        timeout: options.connectTimeoutMs,
-        ...(socketPath !== undefined && { socketPath }),
-        ...(options.secureContext !== undefined && { secureContext: options.secureContext }),
-      },
-    }
-    this.#connections = new ServiceConnections(url.origin, settings)
+    this.#connections = new Connections({
+      target: socketPath === undefined ? targetOf(url, options.secureContext) : { place: { path: socketPath } },
+      bounds: { connectMs: options.connectTimeoutMs, stallMs: options.readTimeoutMs, keepAliveMs: options.keepAliveMs, maxAgeMs },
+      sweep: options.sweep,
+    })
     this.circuit =
       circuit &&
       new Circuit(circuit, {
@@ -102,12 +93,6 @@ export class Endpoint {
       })
   }
 
-  /** The one that connections have unless a call has another. */
-  get readTimeoutMs(): number {
-    return this.#bounds.readTimeoutMs
-  }
-
-  /** Milliseconds; 0: without limit. */
   timeoutOf({ method = 'GET', isList, isForChange, readTimeoutMs: own, maxTimeoutMs }: CallClass): number {
     const { readTimeoutMs, changeTimeoutMs, listTimeoutMs } = this.#bounds
     const isRead = isReadMethod(method)
@@ -122,7 +107,7 @@ export class Endpoint {
   }
 
   /** Calls that run or wait. */
-  get pending(): number {
+  get inFlight(): number {
     return this.#running + this.#waiting.size
   }
 
@@ -165,15 +150,14 @@ export class Endpoint {
   }
 
   /** The place of a call goes to the one that waits longest. */
-  leave(connection: Connection | undefined): void {
-    if (connection !== undefined) this.#connections.giveBack(connection)
+  leave(): void {
     if (this.#waiting.size === 0) this.#running--
     else this.#waiting.values().next().value?.()
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.circuit?.stop()
-    await this.#connections.destroy()
+    this.#connections.close()
   }
 
   #wait(timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
@@ -206,23 +190,23 @@ export class Endpoint {
 
   /** Any answer shows that it is there, except those of a proxy before it. */
   async #answersProbe(): Promise<boolean> {
-    const timeoutMs = Math.min(probeTimeoutMs, this.#bounds.readTimeoutMs || probeTimeoutMs)
-    const request: Dispatcher.DispatchOptions = {
-      path: `${this.basePath}/health`,
-      method: 'GET',
-      headers: { accept: 'application/json', 'x-spinnaker-anonymous': 'anonymous' },
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    }
-    const connection = this.#connections.take()
+    const call = { path: '/health', maxTimeoutMs: probeTimeoutMs }
     try {
-      const { status } = await askWhole(connection, request)
+      const { status } = await askWhole(this.takeConnection(), createTarget(this, call, { identity: anonymousIdentity }))
       return status !== 502 && status !== 504
     } catch {
       return false
-    } finally {
-      this.#connections.giveBack(connection)
     }
+  }
+}
+
+function targetOf({ protocol, hostname, port }: URL, secureContext: SecureContext | undefined): Target {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  if (protocol !== 'https:') return { place: { host, port: Number(port || 80) } }
+  const servername = isIP(host) === 0 ? host : ''
+  return {
+    place: { host, port: Number(port || 443) },
+    secure: { servername, ALPNProtocols: ['http/1.1'], ...(secureContext !== undefined && { secureContext }) },
   }
 }
 

@@ -1,13 +1,9 @@
 /** Identity and tracing headers of calls to services. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { RequestState } from '../http/request-state.ts'
-import { declareHeaders } from '../runtime/undici-client.ts'
 import { toHeaderText } from './header-text.ts'
 
 export type IdentityHeaders = Readonly<Record<string, string>>
-
-const ownNames = ['REQUEST-ID', 'USER', 'ACCOUNTS', 'USER-ORIGIN', 'EXECUTION-ID', 'EXECUTION-TYPE', 'APPLICATION']
-declareHeaders(ownNames.map((name) => `X-SPINNAKER-${name}`))
 
 /** For calls that no client asked for: refreshes, health checks, login calls. */
 export const anonymousIdentity: IdentityHeaders = { 'X-SPINNAKER-ANONYMOUS': 'anonymous' }

@@ -1,8 +1,10 @@
 /** Streams responses of services to clients, without buffering, with back-pressure. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
-import type { Dispatcher } from 'undici'
 import { goneSignal } from '../http/gone-signal.ts'
+import type { Connection, ConnectionFailure, ResponseReceiver } from '../proxy/connection.ts'
+import { toHeaderRecord } from '../proxy/response-headers.ts'
+import type { ResponseHead } from '../proxy/response-reader.ts'
 import type { CallSpan } from '../telemetry/open-tracing.ts'
 import {
   type AnswerHead,
@@ -13,14 +15,12 @@ import {
   type Phase,
   Streaming,
 } from './answer-phases.ts'
-import { createTarget, type UpstreamTarget } from './call-target.ts'
+import { createTarget, sendTarget, type UpstreamTarget } from './call-target.ts'
 import { ClientAnswer } from './client-answer.ts'
-import type { Connection } from './connections.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { isEmptyByStatus } from './read-answer.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
-import { unknownTransfer } from './unpack.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { clientGone, maxInformational, onlyInformational, toGatewayError, unfollowed } from './upstream-errors.ts'
 import type { Upstreams } from './upstreams.ts'
@@ -142,18 +142,18 @@ class PassedCall {
 }
 
 /** One attempt of a call: what a service sends, in phases. */
-class Attempt implements Dispatcher.DispatchHandler, PassedAnswer {
+class Attempt implements ResponseReceiver, PassedAnswer {
   readonly #call: PassedCall
   readonly endpoint: Endpoint
   readonly written: ClientAnswer
   #connection: Connection | undefined
   #target: UpstreamTarget | undefined
   #span: CallSpan | undefined
-  #controller: Dispatcher.DispatchController | undefined
   /** From the head of the answer on. */
   #phase: Phase | undefined
   #status: number | undefined
   #informational = 0
+  #bytes = 0
   #startedAtMs = 0
   /** The connections were closed already, so what becomes of the call says nothing about the service. */
   #isClosed = false
@@ -190,10 +190,11 @@ class Attempt implements Dispatcher.DispatchHandler, PassedAnswer {
       })
       this.#isClosed = this.endpoint.isClosed
       this.#connection = this.endpoint.takeConnection()
-      this.#connection.dispatch(this.#target.options, this)
+      sendTarget(this.#target, this.#connection, this)
     } catch (error) {
-      this.fail(error)
+      this.fail(toGatewayError(error, service))
     }
+    if (this.clientIsGone) this.abort(clientGone)
   }
 
   succeed(): void {
@@ -206,118 +207,129 @@ class Attempt implements Dispatcher.DispatchHandler, PassedAnswer {
 
   /** Gives its place at the address to the next call. */
   leave(): void {
-    this.endpoint.leave(this.#connection)
-    this.#connection = undefined
+    this.endpoint.leave()
+  }
+
+  pause(): void {
+    this.#connection?.pause()
+  }
+
+  resume(): void {
+    this.#connection?.resume()
   }
 
   abort(reason: Error): void {
-    if (!this.#isOver) this.#controller?.abort(reason)
+    this.#connection?.fail(reason)
   }
 
   refuse(error: unknown): void {
-    this.#phase = { data() {}, end: () => this.fail(error), failure: () => error }
+    if (this.#isOver) return void this.fail(error)
+    this.#phase = { data() {}, end() {}, failure: () => error }
     this.abort(new Error('the answer was refused'))
   }
 
-  begin(controller: Dispatcher.DispatchController, head: AnswerHead, bytes?: Buffer): void {
-    this.#phase = new Streaming(this)
+  begin(head: AnswerHead, bytes?: Buffer): void {
+    const streaming = new Streaming(this)
     const preparing = this.options.receiver.beforeAnswer(head.status)
     if (preparing === undefined) {
-      this.#write(controller, head, bytes)
+      this.#phase = streaming
+      this.#write(head, bytes)
       return
     }
-    controller.pause()
+    // What was read with the head still comes.
+    const held: (() => void)[] = []
+    const holding = {
+      data: (chunk: Buffer) => held.push(() => streaming.data(chunk)),
+      end: () => held.push(() => streaming.end()),
+    }
+    this.#phase = holding
+    this.pause()
     preparing.then(
       () => {
-        if (this.#isOver) return
-        this.#write(controller, head, bytes)
-        if (!this.written.isStalled) controller.resume()
+        if (this.#phase !== holding) return
+        this.#phase = streaming
+        this.#write(head, bytes)
+        for (const step of held) step()
+        if (!this.written.isStalled) this.resume()
       },
-      (error: unknown) => this.refuse(error),
+      (error: unknown) => {
+        if (this.#phase === holding) this.refuse(error)
+      },
     )
   }
 
-  #write(controller: Dispatcher.DispatchController, { status, headers }: AnswerHead, bytes?: Buffer): void {
+  #write({ status, headers }: AnswerHead, bytes?: Buffer): void {
     if (this.clientIsGone) return
     this.written.writeHead(status, headers)
-    if (this.options.headersOnly) controller.abort(new Error('headers are enough'))
-    else if (bytes !== undefined) this.written.write(bytes, controller)
+    if (this.options.headersOnly) this.abort(new Error('headers are enough'))
+    else if (bytes !== undefined) this.written.write(bytes, this)
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.clientIsGone) controller.abort(clientGone)
+  /** Each one renews the timeout. */
+  onInformation(): void {
+    if (++this.#informational > maxInformational) this.abort(onlyInformational(this.options.service))
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) {
-      this.#checkInformational()
-      return
-    }
+  onHead(received: ResponseHead): void {
+    const { status } = received
     const { options } = this
-    const head: AnswerHead = { status, headers }
+    const head: AnswerHead = { status, headers: toHeaderRecord(received) }
     this.#status = status
-    this.#controller = controller
     options.receiver.progress(status, 0)
     if (status >= 400) this.#phase = new ErrorBody(this, head)
-    else if (status === 304 && options.call.headers?.['if-none-match'] !== undefined) this.begin(controller, head)
-    else if (status >= 300) this.#redirect(headers)
+    else if (status === 304 && options.call.headers?.['if-none-match'] !== undefined) this.begin(head)
+    else if (status >= 300) this.#redirect(head.headers)
+    else if (isEmptyByStatus(status)) this.begin(head)
     else {
-      const refused = unknownTransfer(options.service, headers)
-      if (refused !== undefined) this.refuse(refused)
-      else if (isEmptyByStatus(status)) this.begin(controller, head)
-      else {
-        const judging = new Judging(this, head)
-        this.#phase = judging
-        judging.judge(controller)
-      }
+      const judging = new Judging(this, head)
+      this.#phase = judging
+      judging.judge()
     }
   }
 
   #redirect({ location }: IncomingHttpHeaders): void {
-    const path = this.#target && redirectPath(this.#target.options, this.#target.basePath, location)
+    const path = this.#target && redirectPath(this.#target, location)
     if (path === undefined) this.refuse(unfollowed(this.options.service))
     else this.#phase = { data() {}, end: () => this.#call.follow(this, path) }
   }
 
-  /** Each one renews the timeout. @throws {GatewayError} UPSTREAM_UNREADABLE, which ends the call */
-  #checkInformational(): void {
-    if (++this.#informational > maxInformational) throw onlyInformational(this.options.service)
+  onBody(piece: Buffer): void {
+    this.#bytes += piece.length
+    this.#phase?.data(Buffer.from(piece))
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#phase?.data(controller, chunk)
-  }
-
-  onResponseEnd(): void {
+  onEnd(): void {
     this.#close()
     this.#phase?.end()
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onFailure({ error }: ConnectionFailure): void {
     this.#close()
     const { client, service, headersOnly } = this.options
+    const failure = this.#phase?.failure?.()
+    this.#phase = undefined
     if (client.headersSent) {
       // A cut-off answer must not look complete: the client sees the connection break.
       if (!headersOnly) client.destroy()
       this.succeed()
       return
     }
-    this.fail(this.#phase?.failure?.() ?? toGatewayError(error, service))
+    this.fail(failure ?? toGatewayError(error, service))
   }
 
   /** The exchange with the service is over. */
   #close(): void {
     this.#isOver = true
+    this.#connection = undefined
     this.written.stopWaiting()
     this.#span?.end(this.#status)
     if (this.#isClosed) return
     this.#call.upstreams.observe({
       service: this.options.service,
-      method: this.#target?.options.method ?? 'GET',
+      method: this.#target?.method ?? 'GET',
       status: this.#status,
       durationMs: performance.now() - this.#startedAtMs,
-      bytes: this.written.bytes,
+      bytes: this.#bytes,
     })
   }
 }

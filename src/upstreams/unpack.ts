@@ -25,17 +25,6 @@ export function answerCodingOf({ 'content-encoding': header }: CodedHeaders): st
   return coding === 'x-gzip' ? 'gzip' : coding
 }
 
-/**
- * Fairlead asks for no transfer coding, and a service that uses one nevertheless sends bytes that are not decoded.
- *
- * @returns undefined when the body came as it was sent
- * @see RFC 9112, sections 6.1 and 7.4
- */
-export function unknownTransfer(service: ServiceName, { 'transfer-encoding': header }: CodedHeaders): GatewayError | undefined {
-  if (header === undefined || header === 'chunked' || /^(?:chunked|identity)$/i.test(String(header).trim())) return undefined
-  return unreadable(service, (name) => `${name} sent an answer in a transfer coding that it was not asked for.`)
-}
-
 /** A large answer is unpacked beside the main thread. @throws {GatewayError} UPSTREAM_UNREADABLE */
 export async function unpack(service: ServiceName, body: Buffer, maxBytes: number): Promise<Buffer> {
   if (body.length < maxQuickUnpackBytes) return unpackAtOnce(service, body, maxBytes)

@@ -1,7 +1,19 @@
 /** A call to a service, as operations ask for it. */
 import type { Readable } from 'node:stream'
 import { formatQuery, type QueryValue } from '../http/encode-path.ts'
-import type { CallClass } from './endpoint.ts'
+
+/** Which timeout a call has. */
+export interface CallClass {
+  readonly method?: string
+  /** A list over everything, which takes a service longer than other reads. */
+  readonly isList?: boolean
+  /** A read for the sake of a change: the change is not to wait longer for it than for its own answer. */
+  readonly isForChange?: boolean
+  /** Instead of the read timeout of the service, for the few calls that take longer than any other. */
+  readonly readTimeoutMs?: number
+  /** Bounds each of the above, for what can be done without. */
+  readonly maxTimeoutMs?: number
+}
 
 export interface UpstreamCall extends CallClass {
   /** Encoded path, relative to the base URL of the service; see `pathTo`. */

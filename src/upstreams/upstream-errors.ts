@@ -1,5 +1,7 @@
 /** Errors of calls to services: what they mean for the client, for the circuit, and for a repetition. */
 import { GatewayError } from '../errors.ts'
+import { isConnectTimeout } from '../proxy/connection.ts'
+import { ResponseError } from '../proxy/response-reader.ts'
 import { isReadMethod } from '../telemetry/methods.ts'
 import type { ServiceName } from './services.ts'
 
@@ -26,7 +28,7 @@ export function switchedOff(service: ServiceName): GatewayError {
 /** Faults of this process or machine: descriptors, ports and buffers are exhausted. */
 const ownFaults = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM'])
 const notSent = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
-const brokenOff = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+const brokenOff = new Set(['ECONNRESET', 'EPIPE'])
 
 /** Whether repeating cannot do something twice: nothing was sent, or it is a read. */
 export function mayRetry(error: unknown, method: string): boolean {
@@ -36,14 +38,12 @@ export function mayRetry(error: unknown, method: string): boolean {
 
 /** Nothing took the connection within its time. */
 export function isUnconnected(error: unknown): boolean {
-  return codeOf(error instanceof GatewayError ? error.cause : error) === 'UND_ERR_CONNECT_TIMEOUT'
+  return isConnectTimeout((error instanceof GatewayError ? error.cause : error) ?? {})
 }
 
 function codeOf(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code ?? '')
 }
-
-const timeouts = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
 
 /** The service did not answer. What is wrong with this process or with an answer says nothing about that. */
 export function isNoAnswer(error: unknown): boolean {
@@ -52,18 +52,15 @@ export function isNoAnswer(error: unknown): boolean {
   return !ownFaults.has(codeOf(error.cause))
 }
 
-const malformed = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'])
-
 /** Something answered, and not in HTTP: one operation of a service may do so while the others are well. */
 export function isMalformed(error: unknown): boolean {
-  const cause = error instanceof GatewayError ? error.cause : error
-  return malformed.has(codeOf(cause)) || (cause instanceof Error && cause.name === 'HTTPParserError')
+  return (error instanceof GatewayError ? error.cause : error) instanceof ResponseError
 }
 
 /** Unreachable is 502, too slow is 504; the address stays in the log. */
 export function toGatewayError(error: unknown, service: ServiceName): GatewayError {
   if (error instanceof GatewayError) return error
-  if (timeouts.has(codeOf(error))) return tooLate(service, error)
+  if (codeOf(error) === 'ETIMEDOUT') return tooLate(service, error)
   if (isMalformed(error)) {
     const message = (name: string) => `${name} sent a response that is not valid HTTP, or has headers that are too large.`
     return unreadable(service, message, error)

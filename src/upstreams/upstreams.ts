@@ -1,8 +1,9 @@
 /** Connection pools per service, for buffered calls and for streams. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import type { Client } from 'undici'
 import { GatewayError } from '../errors.ts'
+import { LeastBusy } from '../proxy/least-busy.ts'
+import { Sweep } from '../proxy/sweep.ts'
 import { isReadMethod } from '../telemetry/methods.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { StartCall } from '../telemetry/open-tracing.ts'
@@ -72,6 +73,8 @@ export interface EndpointState {
   readonly remainingMs: number
 }
 
+/** How often stalled calls are looked for. */
+const sweepMs = 250
 const maxAttempts = 2
 /** Where a service has several addresses. */
 const maxAttemptsElsewhere = 3
@@ -104,7 +107,8 @@ export class Upstreams {
   readonly #endpoints = new Map<string, readonly Endpoint[]>()
   readonly #budgets = new Map<ServiceName, RetryBudget>()
   readonly #choosers = new Map<ServiceName, ReturnType<typeof createChooser>>()
-  #turn = 0
+  readonly #choice = new LeastBusy()
+  readonly #sweep = new Sweep(sweepMs)
 
   constructor(settings: UpstreamSettings, surroundings: UpstreamSurroundings = {}) {
     this.#settings = settings
@@ -121,9 +125,9 @@ export class Upstreams {
   /** Calls that wait or run, per service, and how many of them wait. */
   pending(): Iterable<[ServiceName, { pending: number; waiting: number }]> {
     const counts = new Map<ServiceName, { pending: number; waiting: number }>()
-    for (const { service, pending, waiting } of this.#known()) {
+    for (const { service, inFlight, waiting } of this.#known()) {
       const known = counts.get(service)
-      counts.set(service, { pending: pending + (known?.pending ?? 0), waiting: waiting + (known?.waiting ?? 0) })
+      counts.set(service, { pending: inFlight + (known?.pending ?? 0), waiting: waiting + (known?.waiting ?? 0) })
     }
     return counts
   }
@@ -210,9 +214,8 @@ export class Upstreams {
       } catch (error) {
         throw signal?.aborted ? signal.reason : error
       }
-      const connection = endpoint.takeConnection()
       try {
-        const answer = await this.#ask(endpoint, connection, call, identity)
+        const answer = await this.#ask(endpoint, call, identity)
         this.noteAnswer(endpoint, answer.status)
         if (this.#retryDelay(endpoint, { status: answer.status, method, attempt, firstAtMs }) === undefined) return answer
       } catch (error) {
@@ -222,7 +225,7 @@ export class Upstreams {
         await pause(delayMs)
       } finally {
         failed.push(endpoint)
-        endpoint.leave(connection)
+        endpoint.leave()
       }
     }
   }
@@ -241,14 +244,8 @@ export class Upstreams {
     const embedded = this.isEmbedded(service) ? this.#surroundings.embeddedUrl?.() : undefined
     const linked = embedded && endpoints.find(({ baseUrl }) => baseUrl === `${embedded}/${service}`)
     if (linked) return linked
-    let best: Endpoint | undefined
-    const first = this.#turn++
-    for (let index = 0; index < endpoints.length; index++) {
-      const endpoint = endpoints[(first + index) % endpoints.length] as Endpoint
-      if (!endpoint.isAvailable) continue
-      const isBetter = best === undefined || failed.includes(best) || endpoint.pending < best.pending
-      if (best === undefined || (isBetter && !failed.includes(endpoint))) best = endpoint
-    }
+    const available = endpoints.filter(({ isAvailable }) => isAvailable)
+    const best = this.#choice.pick(available, failed) ?? this.#choice.pick(available, [])
     if (best === undefined) throw circuitOpen(service, Math.min(...endpoints.map(({ circuit }) => circuit?.remainingMs ?? 0)))
     return best
   }
@@ -305,8 +302,9 @@ export class Upstreams {
     this.#surroundings.observe?.(call)
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#known().map((endpoint) => endpoint.close()))
+  close(): void {
+    for (const endpoint of this.#known()) endpoint.close()
+    this.#sweep.close()
   }
 
   #endpointsOf(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): readonly Endpoint[] {
@@ -331,6 +329,7 @@ export class Upstreams {
       ...bounds,
       ...(mayBeElsewhere && { connectTimeoutMs: shorter(bounds.connectTimeoutMs, embeddedConnectMs) }),
       keepAliveMs,
+      sweep: this.#sweep,
       secureContext: this.#secureContext,
       service,
       baseUrl,
@@ -349,15 +348,15 @@ export class Upstreams {
   }
 
   /** Asks, and asks again where the service sends a read on to. */
-  async #ask(endpoint: Endpoint, connection: Client, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
+  async #ask(endpoint: Endpoint, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
     for (let redirects = 0, asked = call; ; redirects++) {
-      const { options, basePath } = createTarget(endpoint, asked, { identity: this.sendsIdentity ? identity : {} })
-      const answer = await askWhole(connection, options, {
+      const target = createTarget(endpoint, asked, { identity: this.sendsIdentity ? identity : {} })
+      const answer = await askWhole(endpoint.takeConnection(), target, {
         signal: call.signal,
-        check: boundAnswer(endpoint.service, { maxBytes: this.#settings.maxAnswerBytes, timeoutMs: endpoint.timeoutOf(call) }),
+        check: boundAnswer(endpoint.service, { maxBytes: this.#settings.maxAnswerBytes, timeoutMs: target.timeoutMs }),
       })
       if (answer.status < 300 || answer.status >= 400 || redirects === maxRedirects) return answer
-      const path = redirectPath(options, basePath, [answer.headers['location']].flat()[0])
+      const path = redirectPath(target, [answer.headers['location']].flat()[0])
       if (path === undefined) return answer
       asked = { ...call, path, query: undefined }
     }

@@ -1,9 +1,12 @@
 /** Answers of services that are read as a whole. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
-import type { Dispatcher } from 'undici'
+import type { Connection, ConnectionFailure, ResponseReceiver } from '../proxy/connection.ts'
+import { toHeaderRecord } from '../proxy/response-headers.ts'
+import type { ResponseHead } from '../proxy/response-reader.ts'
+import { sendTarget, type UpstreamTarget } from './call-target.ts'
 import type { ServiceName } from './services.ts'
-import { answerCodingOf, answerTooLarge, textOfError, unknownTransfer, unpack } from './unpack.ts'
+import { answerCodingOf, answerTooLarge, textOfError, unpack } from './unpack.ts'
 import { maxInformational, onlyInformational, tooLate } from './upstream-errors.ts'
 
 export interface WholeAnswer {
@@ -14,85 +17,73 @@ export interface WholeAnswer {
 
 export interface AnswerBounds {
   readonly signal?: AbortSignal | undefined
-  /** Called for each informational response, and for each piece of the body with the bytes so far. What it throws ends the call. */
-  readonly check?: (progress: 'informational' | number) => void
+  /** Called for each informational response, and for each piece of the body with the bytes so far. @returns what ends the call */
+  readonly check?: (progress: 'informational' | number) => Error | undefined
 }
 
 /**
- * Sends a request and collects the answer. It makes neither a stream nor an asynchronous resource, as `request` of undici does, and leaves
- * nothing in the old generation (docs/performance.md#garbage).
+ * Sends a request and collects the answer.
  *
  * @throws what the connection or `check` reports, or the reason of the signal
  */
-export function askWhole(
-  connection: Dispatcher,
-  options: Dispatcher.DispatchOptions,
-  bounds: AnswerBounds = {},
-): Promise<WholeAnswer> {
-  const collector = new Collector(options, bounds)
-  try {
-    connection.dispatch(options, collector)
-  } catch (error) {
-    collector.fail(error)
-  }
+export function askWhole(connection: Connection, target: UpstreamTarget, bounds: AnswerBounds = {}): Promise<WholeAnswer> {
+  const collector = new Collector(connection, target, bounds)
+  sendTarget(target, connection, collector)
+  if (bounds.signal?.aborted) collector.handleEvent()
   return collector.answer.promise
 }
 
-class Collector implements Dispatcher.DispatchHandler {
-  readonly #options: Dispatcher.DispatchOptions
+class Collector implements ResponseReceiver {
+  readonly #connection: Connection
+  readonly #target: UpstreamTarget
   readonly #bounds: AnswerBounds
   readonly answer = Promise.withResolvers<WholeAnswer>()
-  #controller: Dispatcher.DispatchController | undefined
-  #status = 0
-  #headers: IncomingHttpHeaders = {}
+  #head: ResponseHead | undefined
   readonly #pieces: Buffer[] = []
   #bytes = 0
 
-  constructor(options: Dispatcher.DispatchOptions, bounds: AnswerBounds) {
-    this.#options = options
+  constructor(connection: Connection, target: UpstreamTarget, bounds: AnswerBounds) {
+    this.#connection = connection
+    this.#target = target
     this.#bounds = bounds
     bounds.signal?.addEventListener('abort', this)
   }
 
   /** The signal has fired. */
   handleEvent(): void {
-    this.#controller?.abort(this.#bounds.signal?.reason)
+    this.#connection.fail(this.#bounds.signal?.reason)
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#bounds.signal?.aborted) this.handleEvent()
+  onInformation(): void {
+    this.#check('informational')
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) {
-      this.#bounds.check?.('informational')
-      return
-    }
-    this.#status = status
-    this.#headers = headers
+  onHead(head: ResponseHead): void {
+    this.#head = head
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
+  onBody(piece: Buffer): void {
     this.#bytes += piece.length
-    this.#bounds.check?.(this.#bytes)
-    this.#pieces.push(piece)
+    this.#pieces.push(Buffer.from(piece))
+    this.#check(this.#bytes)
   }
 
-  onResponseEnd(): void {
+  #check(progress: 'informational' | number): void {
+    const error = this.#bounds.check?.(progress)
+    if (error !== undefined) this.#connection.fail(error)
+  }
+
+  onEnd(): void {
     this.#leave()
+    const head = this.#head as ResponseHead
     const [first, second] = this.#pieces
     const body = first !== undefined && second === undefined ? first : Buffer.concat(this.#pieces)
-    this.answer.resolve({ status: this.#status, headers: this.#headers, body })
+    this.answer.resolve({ status: head.status, headers: toHeaderRecord(head), body })
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.fail(error)
-  }
-
-  fail(error: unknown): void {
+  onFailure({ error }: ConnectionFailure): void {
     this.#leave()
-    const { body } = this.#options
+    const { body } = this.#target
     if (body instanceof Readable) body.destroy()
     this.answer.reject(error)
   }
@@ -105,7 +96,7 @@ class Collector implements Dispatcher.DispatchHandler {
 /** An answer that is read may take so many times its timeout altogether, however small its pieces. */
 const maxTimeouts = 4
 
-/** @returns a function that throws a {GatewayError}: UPSTREAM_UNREADABLE, UPSTREAM_TIMEOUT */
+/** @returns a function with the errors UPSTREAM_UNREADABLE and UPSTREAM_TIMEOUT */
 export function boundAnswer(
   service: ServiceName,
   { maxBytes, timeoutMs }: { maxBytes: number; timeoutMs: number },
@@ -115,12 +106,12 @@ export function boundAnswer(
   let startedAtMs: number | undefined
   return (progress) => {
     if (progress === 'informational') {
-      if (++informational > maxInformational) throw onlyInformational(service)
-      return
+      return ++informational > maxInformational ? onlyInformational(service) : undefined
     }
-    if (progress > maxBytes) throw answerTooLarge(service, maxBytes)
+    if (progress > maxBytes) return answerTooLarge(service, maxBytes)
     startedAtMs ??= performance.now()
-    if (performance.now() - startedAtMs > maxMs) throw tooLate(service, new Error('the answer came too slowly'))
+    const isLate = performance.now() - startedAtMs > maxMs
+    return isLate ? tooLate(service, new Error('the answer came too slowly')) : undefined
   }
 }
 
@@ -131,8 +122,6 @@ export async function readWholeText(
   maxBytes: number,
 ): Promise<string> {
   if (status >= 400) return textOfError(headers, body)
-  const refused = unknownTransfer(service, headers)
-  if (refused !== undefined) throw refused
   if (answerCodingOf(headers) !== 'gzip' || body.length === 0) return body.toString('utf8')
   return (await unpack(service, body, maxBytes)).toString('utf8')
 }

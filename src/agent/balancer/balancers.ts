@@ -1,6 +1,7 @@
 /** The load balancers of this machine: opens the desired ones and reports the observed ones. */
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Sweep } from '../../proxy/sweep.ts'
 import type { AgentLog } from '../log.ts'
 import type { DesiredListener, DesiredLoadBalancer, ObservedListener, ObservedLoadBalancer } from '../protocol.ts'
 import type { InstanceCounts } from '../traffic-history.ts'
@@ -9,7 +10,6 @@ import { ConnectionShares } from './connection-shares.ts'
 import { addressKeyOf, type ListenerOptions, listenerKeyOf, PortListener } from './listener.ts'
 import { RunningBalancer } from './load-balancer.ts'
 import type { Member, MemberOptions } from './member.ts'
-import { Sweep } from './sweep.ts'
 
 /** Load balancers, and which of their instances are healthy, by load balancer. */
 export interface Traffic {
@@ -53,7 +53,7 @@ export class Balancers {
       log.info({ instance: instanceId, health: state, reason }, 'the health of an instance has changed')
       onChange()
     }
-    this.#members = { bounds, isDown, onHealth, onIdle: onChange }
+    this.#members = { bounds, sweep: this.#sweep, isDown, onHealth, onIdle: onChange }
   }
 
   traffic(): Traffic {

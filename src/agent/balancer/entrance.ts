@@ -1,8 +1,8 @@
 /** The port that a request or connection came in on, as far as its exchange needs it. */
 import type { Socket } from 'node:net'
+import type { Sweep } from '../../proxy/sweep.ts'
 import type { Bounds } from './bounds.ts'
 import type { RunningBalancer } from './load-balancer.ts'
-import type { Sweep } from './sweep.ts'
 
 export interface Entrance {
   /** Another one, when the port changes hands. */

@@ -1,16 +1,16 @@
 /** One HTTP request and its response, streamed to an instance, with a retry where safe. */
 import type { IncomingMessage } from 'node:http'
+import type { Connection, ConnectionFailure, ResponseReceiver } from '../../proxy/connection.ts'
+import { KeptBytes } from '../../proxy/kept-bytes.ts'
+import { LateBody, RequestBody } from '../../proxy/request-body.ts'
+import { toClientHeaders, toTrailers } from '../../proxy/response-headers.ts'
+import { ResponseError, type ResponseHead } from '../../proxy/response-reader.ts'
+import type { Swept } from '../../proxy/sweep.ts'
 import { type ClientResponse, refuse } from './client-response.ts'
 import type { Entrance } from './entrance.ts'
 import { InstanceChoice, type InstanceSeeker, nothingTried } from './instance-choice.ts'
-import { KeptBytes } from './kept-bytes.ts'
 import type { Member } from './member.ts'
-import { type ConnectionFailure, type ConnectionUser, codedError, type MemberConnection } from './member-connection.ts'
-import { LateBody, RequestBody } from './request-body.ts'
 import { type ClientSide, type RequestHead, toRequestHead } from './request-head.ts'
-import { toClientHeaders, toTrailers } from './response-headers.ts'
-import { ResponseError, type ResponseHead } from './response-reader.ts'
-import type { Swept } from './sweep.ts'
 import { Tunnel } from './tunnel.ts'
 
 /** Instances may send this many heads before the final one. */
@@ -21,16 +21,14 @@ const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'T
 type Phase =
   /** The client sends a small body. */
   | 'collecting'
-  | 'connecting'
-  /** For the head of the response. */
-  | 'waiting'
-  | 'answering'
+  /** It is the instance's turn. */
+  | 'sent'
   /** Everything was written; the client has not taken all of it, or still sends. */
   | 'ending'
   /** The instance has changed the protocol. */
   | 'tunnel'
 
-export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
+export class Exchange implements ResponseReceiver, InstanceSeeker, Swept {
   readonly #entrance: Entrance
   readonly #request: IncomingMessage
   readonly #response: ClientResponse
@@ -43,7 +41,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   #member: Member | undefined
   /** When it got the request, in milliseconds of `performance.now()`. */
   #sentMs = 0
-  #connection: MemberConnection | undefined
+  #connection: Connection | undefined
   /** A kept connection has failed: further attempts take new ones. */
   #fresh = false
   /** Why an instance that may have begun with the request did not answer it. */
@@ -67,7 +65,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     const { body } = head
     if (body === 'none') return
     const maySuffice = body === 'chunked' || body <= entrance.bounds.maxReplayBytes
-    this.#body = new RequestBody(entrance, request, head, this.#isIdempotent && maySuffice)
+    this.#body = new RequestBody(entrance, request, body === 'chunked', this.#isIdempotent && maySuffice)
   }
 
   start(): void {
@@ -106,28 +104,8 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     this.#sentMs = performance.now()
     this.#connection = connection
     this.#movedMs = this.#entrance.sweep.nowMs
-    connection.begin(this, this.#head.method === 'HEAD')
-    if (connection.isConnected) this.#send(connection)
-    else this.#phase = 'connecting'
-  }
-
-  onConnected(): void {
-    if (this.#connection !== undefined) this.#send(this.#connection)
-  }
-
-  #send({ socket }: MemberConnection): void {
-    this.#phase = 'waiting'
-    const { text, expectsContinue } = this.#head
-    const body = this.#body
-    if (body === undefined) return void socket.write(`${text}\r\n`, 'latin1')
-    socket.cork()
-    socket.write(expectsContinue && !body.hasEnded ? `${text}expect: 100-continue\r\n\r\n` : `${text}\r\n`, 'latin1')
-    body.passTo(socket)
-    socket.uncork()
-  }
-
-  onDrain(): void {
-    if (this.#body?.resume()) this.#movedMs = this.#entrance.sweep.nowMs
+    this.#phase = 'sent'
+    connection.send(this.#head, this.#body, this)
   }
 
   onInformation(head: ResponseHead): void {
@@ -141,7 +119,6 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   onHead(head: ResponseHead): void {
     if (head.status === 101) return void this.#join(head)
     this.#movedMs = this.#entrance.sweep.nowMs
-    this.#phase = 'answering'
     this.#answer = head
     const { body } = head
     // A small response is not begun before it is complete: until then, another instance can give it.
@@ -152,7 +129,6 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   #join(head: ResponseHead): void {
     const connection = this.#connection
     const member = this.#member
-    if (!this.#head.upgrades) throw new ResponseError('The instance changes the protocol although nothing asked for it.')
     const protocol = findHeader(head.headers, 'upgrade')
     if (protocol === undefined) throw new ResponseError('The instance does not say which protocol it changes to.')
     if (connection === undefined || member === undefined) return
@@ -211,11 +187,11 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
       else response.end(Buffer.from(piece))
     } else if (!response.write(Buffer.from(piece)) && !this.#clientIsBlocked) {
       this.#clientIsBlocked = true
-      this.#connection?.socket.pause()
+      this.#connection?.pause()
       response.once('drain', () => {
         this.#clientIsBlocked = false
         this.#movedMs = this.#entrance.sweep.nowMs
-        this.#connection?.socket.resume()
+        this.#connection?.resume()
       })
     }
   }
@@ -233,23 +209,13 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     // A held response without a body.
     if (!response.headersSent && this.#answer !== undefined) this.#sendHead(this.#answer)
     this.#headIsUnsent = false
-    this.#keepConnection()
+    this.#connection = undefined
+    this.#member?.count((this.#answer?.status ?? 500) >= 500, this.#sentMs)
+    this.#leaveMember()
     this.#body?.discard()
     if (response.writableEnded) return
     if (trailers.length > 0 && response.chunkedEncoding) response.addTrailers(toTrailers(trailers))
     response.end()
-  }
-
-  #keepConnection(): void {
-    const connection = this.#connection
-    const answer = this.#answer
-    if (connection === undefined) return
-    this.#connection = undefined
-    this.#member?.count((answer?.status ?? 500) >= 500, this.#sentMs)
-    if (answer?.keepsAlive === true && this.#body?.hasEnded !== false && !this.#head.upgrades)
-      this.#member?.keep(connection, answer.keepAliveSeconds)
-    else connection.destroy()
-    this.#leaveMember()
   }
 
   #dropConnection(): void {
@@ -266,12 +232,12 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
 
   onFailure(failure: ConnectionFailure): void {
     const member = this.#member
-    const wasKept = this.#connection?.wasUsed === true
+    const { wasKept } = failure
     this.#connection = undefined
     this.#leaveMember()
     if (failure.wasConnected) this.#error = failure.error
     if (failure.wasConnected && !wasKept) member?.count(true, this.#sentMs)
-    const isWithinBounds = member !== undefined && this.#furtherChoice().fail(member, failure, wasKept)
+    const isWithinBounds = member !== undefined && this.#furtherChoice().fail(member, failure)
     if (this.#response.headersSent) {
       // A response that is cut off must not look complete.
       this.#phase = 'ending'
@@ -294,7 +260,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     this.#body?.detach()
     this.#answer = undefined
     this.#pieces = undefined
-    this.#phase = 'connecting'
+    this.#phase = 'sent'
     this.#seek()
   }
 
@@ -330,13 +296,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     if (drains.some((since) => since !== undefined && nowMs - since > bounds.drainMs)) return void this.#response.destroy()
     if (this.#choice?.isWaiting) return
     const stalledMs = nowMs - Math.max(this.#movedMs, this.#body?.movedMs ?? 0)
-    if (this.#phase === 'connecting') {
-      if (stalledMs > bounds.connectMs) this.#connection?.fail(codedError('ETIMEDOUT', 'the instance did not answer in time'))
-    } else if (this.#waitsForClient()) {
-      if (stalledMs > bounds.clientStallMs) this.#endSlowClient()
-    } else if (stalledMs > bounds.instanceStallMs) {
-      this.#connection?.fail(codedError('ETIMEDOUT', 'the instance did not answer in time'))
-    }
+    if (this.#waitsForClient() && stalledMs > bounds.clientStallMs) this.#endSlowClient()
   }
 
   #waitsForClient(): boolean {

@@ -1,8 +1,8 @@
 /** The choice of an instance for one request: after a failure another one, the same after a pause, or the next that is healthy. */
+import type { ConnectionFailure } from '../../proxy/connection.ts'
 import type { Entrance } from './entrance.ts'
 import type { RunningBalancer, Waiter } from './load-balancer.ts'
 import type { Member } from './member.ts'
-import type { ConnectionFailure } from './member-connection.ts'
 
 /** The request or connection that needs an instance. */
 export interface InstanceSeeker {
@@ -57,17 +57,13 @@ export class InstanceChoice implements Waiter {
     return this.#balancer !== undefined || this.#timer !== undefined
   }
 
-  /**
-   * Tells the instance's health about the failure.
-   *
-   * @param wasKept It was a kept connection that failed: a new one to the same instance may not.
-   * @returns whether a further attempt is within the bounds
-   */
-  fail(member: Member, { error, wasConnected }: ConnectionFailure, wasKept = false): boolean {
+  /** Tells the instance's health about the failure. @returns whether a further attempt is within the bounds */
+  fail(member: Member, { error, wasConnected, wasKept }: ConnectionFailure): boolean {
     const isRefused = !wasConnected && error.code === 'ECONNREFUSED'
     if (isRefused) member.health.noteRefused()
     else member.health.probeSoon()
     this.#last = member
+    // A new connection to the same instance may not fail.
     if (!wasKept) this.#tried = [...this.#tried, member]
     // A refusal costs nothing, and every instance refuses once at most until it is healthy again.
     if (!isRefused) this.#failures++

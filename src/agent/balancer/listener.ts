@@ -4,6 +4,7 @@ import type { Server as TlsServer } from 'node:https'
 import { createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import { BackOff } from '../../concurrency/back-off.ts'
+import type { Sweep } from '../../proxy/sweep.ts'
 import { http } from '../../runtime/node-http.ts'
 import { descriptorOf, stopAccepting } from '../../runtime/sockets.ts'
 import type { AgentLog } from '../log.ts'
@@ -18,7 +19,6 @@ import type { RunningBalancer } from './load-balancer.ts'
 import { Passage } from './passage.ts'
 import { type ClientSide, mayUpgrade } from './request-head.ts'
 import { type AllowedSources, shownAddress, toSources } from './sources.ts'
-import type { Sweep } from './sweep.ts'
 
 export interface ListenerOptions {
   readonly bounds: Bounds

@@ -1,12 +1,15 @@
 /** An instance behind a load balancer: its health, its connections, and what it works on. */
+import type { Connection } from '../../proxy/connection.ts'
+import { Connections } from '../../proxy/connections.ts'
+import type { Sweep } from '../../proxy/sweep.ts'
 import type { DesiredMember, ObservedMember } from '../protocol.ts'
 import type { TrafficCounts } from '../traffic-history.ts'
 import type { Bounds } from './bounds.ts'
 import { HealthWatch, type HealthWatchOptions } from './health-watch.ts'
-import { MemberConnection } from './member-connection.ts'
 
 export interface MemberOptions {
   readonly bounds: Bounds
+  readonly sweep: Sweep
   /** By the id of an instance: its program does not run. */
   readonly isDown: (instanceId: string) => boolean
   /** Its health has changed. */
@@ -19,7 +22,7 @@ export class Member {
   readonly instanceId: string
   readonly host: string
   readonly port: number
-  readonly keepAliveMs: number
+  readonly connections: Connections
   readonly health: HealthWatch
   inService: boolean
   share: DesiredMember['share']
@@ -31,8 +34,6 @@ export class Member {
   #errors = 0
   #latencyUs = 0
   readonly #options: MemberOptions
-  /** The one used last is at the end: it is the least likely to be closed by the instance. */
-  readonly #idle: MemberConnection[] = []
 
   constructor(desired: DesiredMember, options: MemberOptions & Pick<HealthWatchOptions, 'check' | 'isBelieved'>) {
     this.#options = options
@@ -41,7 +42,12 @@ export class Member {
     this.port = desired.port
     this.inService = desired.inService
     this.share = desired.share
-    this.keepAliveMs = options.bounds.instanceKeepAliveMs
+    const { connectMs, instanceStallMs: stallMs, instanceKeepAliveMs: keepAliveMs, freshMs } = options.bounds
+    this.connections = new Connections({
+      target: { place: { host: desired.host, port: desired.port } },
+      bounds: { connectMs, stallMs, keepAliveMs, freshMs },
+      sweep: options.sweep,
+    })
     this.health = new HealthWatch({
       ...options,
       place: desired,
@@ -53,18 +59,12 @@ export class Member {
   setService(inService: boolean): void {
     this.inService = inService
     this.drainsSince = inService ? undefined : (this.drainsSince ?? performance.now())
-    if (!inService) this.closeIdle()
+    this.connections.setKeepsIdle(inService)
   }
 
-  /** @param which `fresh`: not one that the instance may be closing; `tunnel`: a new one that can be released. */
-  take(which: 'any' | 'fresh' | 'new' | 'tunnel'): MemberConnection {
+  take(which: Parameters<Connections['take']>[0]): Connection {
     this.inFlight++
-    const last = which === 'any' || which === 'fresh' ? this.#idle.at(-1) : undefined
-    if (last === undefined || (which === 'fresh' && performance.now() - last.idleSince > this.#options.bounds.freshMs)) {
-      return new MemberConnection(this, which === 'tunnel')
-    }
-    this.#idle.pop()
-    return last
+    return this.connections.take(which)
   }
 
   /** The counterpart of `take`, whatever became of the connection. */
@@ -87,21 +87,6 @@ export class Member {
     return counts
   }
 
-  /** Keeps a connection whose response is complete. */
-  keep(connection: MemberConnection, seconds: number | undefined): void {
-    if (this.inService && connection.rest(seconds)) this.#idle.push(connection)
-    else connection.destroy()
-  }
-
-  remove(connection: MemberConnection): void {
-    const at = this.#idle.indexOf(connection)
-    if (at !== -1) this.#idle.splice(at, 1)
-  }
-
-  closeIdle(): void {
-    for (const connection of this.#idle.splice(0)) connection.destroy()
-  }
-
   observe(): ObservedMember {
     const { instanceId, inService, inFlight, health } = this
     return { instanceId, health: health.state, inService, inFlight, reason: health.reason }
@@ -110,6 +95,6 @@ export class Member {
   /** Ends the checks and idle connections; requests run on. */
   close(): void {
     this.health.close()
-    this.closeIdle()
+    this.connections.setKeepsIdle(false)
   }
 }

@@ -1,10 +1,10 @@
 /** Connections of plain TCP, each to one instance; retried elsewhere before the first byte. */
 import { connect, type Socket } from 'node:net'
+import { codedError } from '../../proxy/connection.ts'
+import type { Swept } from '../../proxy/sweep.ts'
 import type { Entrance } from './entrance.ts'
 import { InstanceChoice, type InstanceSeeker } from './instance-choice.ts'
 import type { Member } from './member.ts'
-import { codedError } from './member-connection.ts'
-import type { Swept } from './sweep.ts'
 import { Tunnel } from './tunnel.ts'
 
 export class Passage implements InstanceSeeker, Swept {
@@ -44,7 +44,7 @@ export class Passage implements InstanceSeeker, Swept {
     instance.once('error', (error: NodeJS.ErrnoException) => {
       if (this.#instance !== instance) return
       this.#leave()
-      if (this.#choice.fail(member, { error, wasConnected: false })) this.#choice.seek()
+      if (this.#choice.fail(member, { error, wasConnected: false, wasKept: false })) this.#choice.seek()
       else this.onNoInstance()
     })
   }

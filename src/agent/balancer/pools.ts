@@ -1,31 +1,14 @@
 /** Instances that share requests, and the division of requests among server groups by percentages. */
+import { LeastBusy } from '../../proxy/least-busy.ts'
 import type { Member } from './member.ts'
 
 /** Instances of which the least busy one gets the next request. */
 export class Pool {
   members: readonly Member[] = []
-  /** Where the search starts, so that idle ones take turns. */
-  #turn = 0
+  readonly #choice = new LeastBusy()
 
-  /**
-   * The instance with the least requests under way.
-   *
-   * @param tried Not these.
-   * @returns undefined when there is none
-   */
   pick(tried: readonly Member[]): Member | undefined {
-    const { members } = this
-    const count = members.length
-    let best: Member | undefined
-    if (++this.#turn >= count) this.#turn = 0
-    for (let offset = 0, at = this.#turn; offset < count; offset++, at = at + 1 === count ? 0 : at + 1) {
-      const member = members[at] as Member
-      if (best !== undefined && member.inFlight >= best.inFlight) continue
-      if (tried.length > 0 && tried.includes(member)) continue
-      best = member
-      if (member.inFlight === 0) break
-    }
-    return best
+    return this.#choice.pick(this.members, tried)
   }
 }
 

@@ -1,14 +1,9 @@
 /** The head of a request to an instance: no hop-by-hop headers, with the forwarding headers. */
 import type { IncomingMessage } from 'node:http'
+import type { OutgoingHead } from '../../proxy/connection.ts'
 
-export interface RequestHead {
-  readonly method: string
-  /** Request line and headers without the empty line, for latin1; the framing of the body is included. */
-  readonly text: string
+export interface RequestHead extends Required<OutgoingHead> {
   readonly body: 'none' | 'chunked' | number
-  readonly expectsContinue: boolean
-  /** The client asks for another protocol, and may have it. */
-  readonly upgrades: boolean
 }
 
 export interface HeadProblem {

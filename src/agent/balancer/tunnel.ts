@@ -1,8 +1,8 @@
 /** Two connections joined, with back-pressure in both directions and half-close. */
 import type { Socket } from 'node:net'
+import type { Swept } from '../../proxy/sweep.ts'
 import type { Entrance } from './entrance.ts'
 import type { Member } from './member.ts'
-import type { Swept } from './sweep.ts'
 
 export class Tunnel implements Swept {
   readonly #entrance: Entrance

@@ -1,7 +1,7 @@
 /** Requests to an API server and their responses, read as a whole or piece by piece. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { askWhole, type WholeAnswer } from '../../../../../upstreams/whole-answer.ts'
+import type { WholeAnswer } from '../../../../../upstreams/whole-answer.ts'
 import type { ApiConnection } from './connection.ts'
 import type { LeasedConnections } from './shared-connections.ts'
 
@@ -50,11 +50,16 @@ export class Transport {
   }
 
   /** @throws {ConnectFault}, the reason of the signal, or what undici reports */
-  send(request: ApiRequest, { maxBytes, signal }: SendBounds): Promise<WholeAnswer> {
-    const check = (progress: 'informational' | number) => {
-      if (typeof progress === 'number' && progress > maxBytes) throw new Error(`the response has more than ${maxBytes} bytes`)
+  async send(request: ApiRequest, { maxBytes, signal }: SendBounds): Promise<WholeAnswer> {
+    const pieces: Buffer[] = []
+    let bytes = 0
+    const data = (piece: Buffer) => {
+      bytes += piece.length
+      if (bytes > maxBytes) throw new Error(`the response has more than ${maxBytes} bytes`)
+      pieces.push(piece)
     }
-    return this.#give(signal, (connection) => askWhole(connection, this.#toOptions(request), { signal, check }))
+    const { status, headers, text } = await this.stream(request, { start() {}, data }, signal)
+    return { status, headers, body: status < 400 ? Buffer.concat(pieces) : Buffer.from(text) }
   }
 
   /** Resolves when the response is over. @throws as `send` */

@@ -1,4 +1,5 @@
 /** Headers and trailers of a response to the client, without the hop-by-hop ones. */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { ResponseHead } from './response-reader.ts'
 
 /** @param trailers Trailers may follow. @returns names and values in turn */
@@ -12,6 +13,18 @@ export function toClientHeaders({ status, headers, connectionHeaders }: Response
     passed.push(name, headers[at + 1] as string)
   }
   return passed
+}
+
+/** By lower-case names; a list for what was sent several times. */
+export function toHeaderRecord({ headers }: ResponseHead): IncomingHttpHeaders {
+  const record: Record<string, string | string[]> = {}
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = (headers[at] as string).toLowerCase()
+    const value = headers[at + 1] as string
+    const known = record[name]
+    record[name] = known === undefined ? value : [known, value].flat()
+  }
+  return record
 }
 
 function isWithheld(name: string, hasLength: boolean, trailers: boolean): boolean {

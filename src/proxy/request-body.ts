@@ -1,23 +1,30 @@
-/** The body of a request on its way to an instance: read before, or passed on as it comes; kept for another attempt where it is small. */
+/** Request body on its way to a server; small ones can be replayed. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Entrance } from './entrance.ts'
+import type { Readable } from 'node:stream'
 import { KeptBytes } from './kept-bytes.ts'
-import type { RequestHead } from './request-head.ts'
 import { toTrailerLines } from './response-headers.ts'
 import type { Sweep, Swept } from './sweep.ts'
 
 /** A piece of this size and its frame are one write of one string. */
 const maxTextBytes = 1024
 
+/** Shared by bodies that can be replayed. */
+export interface ReplayRoom {
+  readonly sweep: Sweep
+  readonly bounds: { readonly maxReplayBytes: number; readonly maxReplayTotalBytes: number }
+  /** Bytes that are held now. */
+  readonly replay: { bytes: number }
+}
+
 export class RequestBody {
-  readonly #request: IncomingMessage
-  readonly #entrance: Entrance
+  readonly #request: Readable & { readonly rawTrailers?: readonly string[] }
+  readonly #room: ReplayRoom
   readonly #isChunked: boolean
   /** What the client has sent so far; undefined once it is too much to be kept. */
   #kept: KeptBytes | undefined
   #keptBytes = 0
-  /** What is counted of it in the bytes of all ports. */
+  /** What is counted of it in the room. */
   #countedBytes = 0
   #target: Socket | undefined
   #hasBegun = false
@@ -27,12 +34,12 @@ export class RequestBody {
   movedMs: number
 
   /** @param keeps The request may be repeated. */
-  constructor(entrance: Entrance, request: IncomingMessage, { body }: RequestHead, keeps: boolean) {
-    this.#entrance = entrance
+  constructor(room: ReplayRoom, request: Readable, isChunked: boolean, keeps: boolean) {
+    this.#room = room
     this.#request = request
-    this.#isChunked = body === 'chunked'
+    this.#isChunked = isChunked
     this.#kept = keeps ? new KeptBytes() : undefined
-    this.movedMs = entrance.sweep.nowMs
+    this.movedMs = room.sweep.nowMs
   }
 
   /** Reads all of it before it is sent anywhere. @param bytes Its length. */
@@ -44,7 +51,7 @@ export class RequestBody {
 
   #count(bytes: number): void {
     this.#countedBytes += bytes
-    this.#entrance.replay.bytes += bytes
+    this.#room.replay.bytes += bytes
   }
 
   #read(then?: () => void): void {
@@ -52,14 +59,14 @@ export class RequestBody {
     this.#request.on('data', (piece: Buffer) => this.#take(piece))
     this.#request.once('end', () => {
       this.#hasEnded = true
-      this.movedMs = this.#entrance.sweep.nowMs
+      this.movedMs = this.#room.sweep.nowMs
       this.#endTarget()
       then?.()
     })
   }
 
   #take(piece: Buffer): void {
-    this.movedMs = this.#entrance.sweep.nowMs
+    this.movedMs = this.#room.sweep.nowMs
     if (this.#kept !== undefined) this.#keep(this.#kept, piece)
     if (this.#target === undefined || this.#write(this.#target, piece)) return
     this.#isBlocked = true
@@ -67,7 +74,7 @@ export class RequestBody {
   }
 
   #keep(kept: KeptBytes, piece: Buffer): void {
-    const { bounds, replay } = this.#entrance
+    const { bounds, replay } = this.#room
     this.#keptBytes += piece.length
     const uncounted = Math.max(0, this.#keptBytes - this.#countedBytes)
     if (this.#keptBytes > bounds.maxReplayBytes || replay.bytes + uncounted > bounds.maxReplayTotalBytes) {
@@ -81,7 +88,7 @@ export class RequestBody {
   #write(target: Socket, piece: Buffer): boolean {
     if (!this.#isChunked) return target.write(piece)
     const size = piece.length.toString(16)
-    // What waits for the instance is bounded by its bytes, whatever each entry takes besides.
+    // What waits for the server is bounded by its bytes, whatever each entry takes besides.
     if (piece.length <= maxTextBytes) return target.write(`${size}\r\n${piece.toString('latin1')}\r\n`, 'latin1')
     target.cork()
     target.write(`${size}\r\n`, 'latin1')
@@ -93,10 +100,10 @@ export class RequestBody {
 
   #endTarget(): void {
     if (!this.#isChunked) return
-    this.#target?.write(`0\r\n${toTrailerLines(this.#request.rawTrailers)}\r\n`, 'latin1')
+    this.#target?.write(`0\r\n${toTrailerLines(this.#request.rawTrailers ?? [])}\r\n`, 'latin1')
   }
 
-  /** Sends what there is to an instance, and the rest as it comes. @param target Corked; the head was written. */
+  /** Sends what there is to a server, and the rest as it comes. @param target Corked; the head was written. */
   passTo(target: Socket): void {
     this.#target = target
     const bytes = this.#kept?.bytes
@@ -106,21 +113,20 @@ export class RequestBody {
     else this.resume()
   }
 
-  /** The instance is gone. What the client sends meanwhile waits. */
+  /** The server is gone. What the client sends meanwhile waits. */
   detach(): void {
     this.#target = undefined
     if (this.#hasBegun && !this.#hasEnded) this.#request.pause()
   }
 
-  /** The instance has taken what was written. @returns whether that was waited for */
-  resume(): boolean {
-    const wasBlocked = this.#isBlocked
+  /** The server has taken what was written. */
+  resume(): void {
+    if (this.#isBlocked) this.movedMs = this.#room.sweep.nowMs
     this.#isBlocked = false
     if (!this.#hasEnded) this.#request.resume()
-    return wasBlocked
   }
 
-  /** Another instance can get all of it. */
+  /** Another server can get all of it. */
   get isRepeatable(): boolean {
     return !this.#hasBegun || this.#kept !== undefined
   }
@@ -130,17 +136,17 @@ export class RequestBody {
     return this.#hasEnded
   }
 
-  /** An instance gets it while it comes. */
+  /** A server gets it while it comes. */
   get isPassedOn(): boolean {
     return this.#target !== undefined && !this.#hasEnded
   }
 
-  /** It is the instance that stops the flow. */
+  /** It is the server that stops the flow. */
   get isBlocked(): boolean {
     return this.#isBlocked
   }
 
-  /** No instance gets the rest. */
+  /** No server gets the rest. */
   discard(): void {
     this.#forget()
     this.#target = undefined
@@ -149,7 +155,7 @@ export class RequestBody {
 
   #forget(): void {
     this.#kept = undefined
-    this.#entrance.replay.bytes -= this.#countedBytes
+    this.#room.replay.bytes -= this.#countedBytes
     this.#countedBytes = 0
   }
 }

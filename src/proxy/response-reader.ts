@@ -1,4 +1,4 @@
-/** Parser of HTTP/1.1 responses of an instance; rejects whatever is malformed. */
+/** Parser of HTTP/1.1 responses; rejects whatever is malformed. */
 
 /** Receiver of one response, in this order: heads of 1xx, one final head, pieces of the body, the end. */
 export interface ResponseSink {
@@ -28,7 +28,7 @@ export type BodyForm =
   | { readonly kind: 'none' | 'chunked' | 'until-close' }
   | { readonly kind: 'length'; readonly length: number }
 
-/** The instance does not speak HTTP/1.1. */
+/** The server does not speak HTTP/1.1. */
 export class ResponseError extends Error {}
 
 const maxHeadBytes = 64 * 1024
@@ -116,7 +116,10 @@ export class ResponseReader {
 
   #readHead(chunk: Buffer): Buffer {
     const found = this.#readUntil('\r\n\r\n', chunk, maxHeadBytes, 'The headers are too large.')
-    if (found === undefined) return empty
+    if (found === undefined) {
+      checkBeginning(this.#rest)
+      return empty
+    }
     const [text, rest] = found
     const head = parseHead(text, this.#headersOnly)
     if (head.status < 200 && head.status !== 101) {
@@ -181,6 +184,12 @@ export class ResponseReader {
 function stateAfter({ body }: ResponseHead): State {
   if (body.kind === 'chunked') return 'chunk-size'
   return body.kind === 'until-close' ? 'until-close' : 'length'
+}
+
+/** Of a head that is not complete: what speaks no HTTP may wait for more. */
+function checkBeginning(bytes: Buffer): void {
+  const text = bytes.toString('latin1', 0, 256)
+  if (!'HTTP/1.'.startsWith(text.slice(0, 7)) || /[^\r]\n/.test(text)) throw new ResponseError('The status line is malformed.')
 }
 
 /** @see RFC 9112, section 7.1 */
@@ -280,6 +289,8 @@ function toBodyForm({ status, headersOnly, length, encoding, isOld }: Framing): 
   }
   if (length !== undefined && !/^\d{1,15}$/.test(length)) throw new ResponseError('The length of the body is no number.')
   if (headersOnly || status < 200 || status === 204 || status === 304) return noBody
+  // RFC 2616 had this one, for a body as it is.
+  if (encoding?.toLowerCase() === 'identity') return closedBody
   if (encoding !== undefined) {
     if (isOld || encoding.toLowerCase() !== 'chunked') throw new ResponseError(`The transfer encoding ${encoding} is not known.`)
     return chunkedBody
