@@ -3,6 +3,7 @@ import type { Builds } from './builds.ts'
 import type { StoredDefinitions } from './definitions.ts'
 import type { Events } from './events.ts'
 import type { Executions } from './executions.ts'
+import type { Infrastructure } from './infrastructure.ts'
 import type { Rights } from './rights.ts'
 
 export interface Ports {
@@ -10,5 +11,6 @@ export interface Ports {
   readonly definitions: StoredDefinitions
   readonly events: Events
   readonly executions: Executions
+  readonly infrastructure: Infrastructure
   readonly rights: Rights
 }

@@ -8,7 +8,9 @@ import { openFiat } from '../../external/fiat.ts'
 import { openFront50 } from '../../external/front50.ts'
 import { openIgor } from '../../external/igor.ts'
 import { openOrca } from '../../external/orca.ts'
+import type { Infrastructure } from '../../ports/infrastructure.ts'
 import type { CallService } from '../../external/service-call.ts'
+import { createClouddriver } from '../../external/clouddriver.ts'
 import { withoutSchemas } from '../../http/without-schemas.ts'
 import { formatJson, maxStoredJsonDepth } from '../../json/json.ts'
 import { definedOf } from '../../json/values.ts'
@@ -21,6 +23,7 @@ import type { Backend, BackendContext, BackendSettings, OpenBackend } from '../b
 import { acceptJson } from '../requests/accept-bodies.ts'
 import { backendHeader } from '../requests/request-caller.ts'
 import { Sweeper } from '../retention/sweeper.ts'
+import { requireAccess } from '../rights/access.ts'
 import { passSecretsOn } from '../secrets/pass-secrets-on.ts'
 import { toStorageError } from '../stores/storage-error.ts'
 import { markNewData } from './data-age.ts'
@@ -54,9 +57,12 @@ export function createBackendServer(options: BackendServerOptions) {
   const server = createServer(options)
   const opened = new Map<ServiceName, OpenBackend>()
   const isNewData = markNewData(options.db)
+  let definitions: Ports['definitions'] | undefined
   for (const backend of options.backends) {
     migrateAll(options.db, backend)
-    const open = backend.open(toContext(backend.service, opened, { ...options, isNewData }))
+    const context = toContext(backend.service, opened, { ...options, isNewData })
+    definitions ??= context.ports.definitions
+    const open = backend.open(context)
     opened.set(backend.service, open)
     server.register(
       (app, _options, done) => {
@@ -69,7 +75,7 @@ export function createBackendServer(options: BackendServerOptions) {
   }
   const sweeper = new Sweeper({
     ...options,
-    definitions: toPorts(opened, options.call).definitions,
+    definitions: definitions ?? openFront50(options.call),
     kinds: [...opened.values()].flatMap(({ retained }) => retained ?? []),
     settings: options.settings.retention,
     isNewData,
@@ -141,12 +147,14 @@ function toContext(
   { backends, db, call, settings, log, isNewData, ...options }: BackendServerOptions & { readonly isNewData: boolean },
 ): BackendContext {
   const isEmbedded = (other: ServiceName) => backends.some((each) => each.service === other)
-  const ports = toPorts(opened, call)
-  return {
+  const steady = options.steady ?? options.now ?? (() => performance.now())
+  const clouddriver = createClouddriver({ call, steady, accessOf: (users) => requireAccess(context, users) })
+  const ports = toPorts(opened, call, clouddriver)
+  const context: BackendContext = {
     db,
     ports,
     now: options.now ?? Date.now,
-    steady: options.steady ?? options.now ?? (() => performance.now()),
+    steady,
     log: log.child({ service }),
     call: (other, request) =>
       call(other, isEmbedded(other) ? { ...request, headers: { ...request.headers, [backendHeader]: 'true' } } : request),
@@ -162,13 +170,17 @@ function toContext(
     permissionsChanged: options.onPermissionsChanged ?? (() => {}),
     permissionVersion: options.permissionVersion,
   }
+  return context
 }
 
 /** Each capability of this process, or else of the service in its place. */
-function toPorts(opened: ReadonlyMap<ServiceName, OpenBackend>, call: CallService): Ports {
+function toPorts(opened: ReadonlyMap<ServiceName, OpenBackend>, call: CallService, clouddriver: Infrastructure): Ports {
   const [front50, fiat] = [openFront50(call), openFiat(call)]
   const [orca, echo, igor] = [openOrca(call), openEcho(call), openIgor(call)]
   return {
+    get infrastructure() {
+      return opened.get('clouddriver')?.ports?.infrastructure ?? clouddriver
+    },
     get builds() {
       return opened.get('igor')?.ports?.builds ?? igor
     },

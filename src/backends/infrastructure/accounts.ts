@@ -1,9 +1,8 @@
 /** Accounts: the places that can be deployed to, of every provider. */
-import type { FastifyRequest } from 'fastify'
 import { PortError } from '../../ports/port-error.ts'
 import { pathValue } from '../requests/request-values.ts'
 import type { Account } from './model.ts'
-import { type Answer, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
+import { type Answer, type Asked, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
 import { toAccountView } from './views.ts'
 
 /** Unfiltered: the permission service reads them to know who may use them. */
@@ -19,7 +18,7 @@ const accountsOfType: Answer = (request, { providers, marks }) =>
 const account: Answer = (request, infrastructure) => toAccountView(requireAccount(request, infrastructure), infrastructure.marks)
 
 /** @throws {PortError} 404 */
-function requireAccount(request: FastifyRequest, { providers }: Infrastructure): Account {
+function requireAccount(request: Asked, { providers }: Infrastructure): Account {
   const name = pathValue(request, 'account')
   const found = providers.flatMap((provider) => provider.accounts).find((one) => one.name === name)
   if (found === undefined) throw new PortError(404, `Account does not exist (name: ${name})`)
@@ -39,8 +38,10 @@ const notStored: Answer = () => {
   )
 }
 
+export const allAccounts = get('/credentials', accounts)
+
 export const accountRoutes: InfrastructureRoute[] = [
-  get('/credentials', accounts),
+  allAccounts,
   get('/credentials/:account', account),
   get('/credentials/type/:accountType', accountsOfType),
   { method: 'POST', path: '/credentials', answer: notStored },

@@ -1,5 +1,4 @@
 /** Server groups, load balancers, instances and jobs of an application. */
-import type { FastifyRequest } from 'fastify'
 import type { ConsoleWish } from '../../agent/console.ts'
 import { formatJson } from '../../json/json.ts'
 import { PortError } from '../../ports/port-error.ts'
@@ -9,6 +8,7 @@ import { findLines } from './find-lines.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'
 import {
   type Answer,
+  type Asked,
   accessOf,
   checkOwners,
   checkRight,
@@ -22,6 +22,7 @@ import {
   missing,
   none,
   ownersOf,
+  providerOf,
   readableBalancers,
   readableGroups,
   serverGroupsOf,
@@ -37,7 +38,7 @@ const serverGroups: Answer = async (request, infrastructure) => {
 }
 
 /** By `clusters`, pairs of account and cluster, else by `cloudProvider`. */
-function createChoice(request: FastifyRequest): (group: ServerGroup) => boolean {
+function createChoice(request: Asked): (group: ServerGroup) => boolean {
   const clusters = listedValues(request, 'clusters')
   const provider = queryValue(request, 'cloudProvider')?.toLowerCase()
   if (clusters === undefined) return (group) => provider === undefined || group.provider === provider
@@ -69,7 +70,7 @@ const serverGroupsByName: Answer = async (request, infrastructure) => {
   return writtenList(shown.map((group) => writeServerGroupSummary(group, nowMs)))
 }
 
-function chosenServerGroups(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {
+function chosenServerGroups(request: Asked, infrastructure: Infrastructure): ServerGroup[] {
   const [applications, ids] = ['applications', 'ids'].map((name) => listedValues(request, name))
   if ((applications === undefined) === (ids === undefined)) {
     throw new PortError(400, 'Give either "applications" or "ids", and not both.')
@@ -86,7 +87,7 @@ function chosenServerGroups(request: FastifyRequest, infrastructure: Infrastruct
 }
 
 /** Values that are separated by commas, or repeat the parameter, as clients and gateways write lists. */
-function listedValues(request: FastifyRequest, name: string): string[] | undefined {
+function listedValues(request: Asked, name: string): string[] | undefined {
   const values = queryValues(request, name)
   return values.length === 0 ? undefined : values.flatMap((value) => value.split(','))
 }
@@ -147,7 +148,7 @@ const console: Answer = async (request, infrastructure) => {
 }
 
 /** @throws {PortError} 400 */
-function consoleWish(request: FastifyRequest): ConsoleWish | undefined {
+function consoleWish(request: Asked): ConsoleWish | undefined {
   const [tail, offset] = [queryCount(request, 'tail'), queryCount(request, 'offset')]
   if (tail !== undefined && offset !== undefined) throw new PortError(400, 'Give either "tail" or "offset", not both.')
   if (tail !== undefined) return { tail }
@@ -166,7 +167,7 @@ const job: Answer = async (request, infrastructure) => {
   return toJobView(found)
 }
 
-function requireJob(request: FastifyRequest, { providers }: Infrastructure) {
+function requireJob(request: Asked, { providers }: Infrastructure) {
   const { application, account, location, id } = pathValues(request, 'application', 'account', 'location', 'id')
   const isWanted = (one: Job) => one.id === id && one.account === account && one.location === location && isOf(application, one)
   for (const provider of providers) {
@@ -195,6 +196,12 @@ const jobFile: Answer = async (request, infrastructure) => {
   return {}
 }
 
+const podProperties: Answer = async (request, infrastructure) => {
+  const place = pathValues(request, 'account', 'location', 'pod', 'container')
+  const provider = providerOf(infrastructure, pathValue(request, 'provider'))
+  return (await provider?.podProperties?.(place, await accessOf(request, infrastructure))) ?? {}
+}
+
 function ownResources(kind: 'serverGroupManagers' | 'rawResources'): Answer {
   return async (request, infrastructure) => {
     const access = await accessOf(request, infrastructure)
@@ -208,12 +215,30 @@ function ownResources(kind: 'serverGroupManagers' | 'rawResources'): Answer {
 
 const reads = ['application', 'account'] as const
 
+export const serverGroupsOfApplication = get('/applications/:application/serverGroups', serverGroups, ['application'])
+export const serverGroupByName = get('/serverGroups/:account/:region/:name', serverGroup, ['account'])
+export const instanceById = get('/instances/:account/:region/:id', instance, ['account'])
+export const instanceOutput = get('/instances/:account/:region/:id/console', console, ['account'])
+export const jobById = get('/applications/:application/jobs/:account/:location/:id', job, reads)
+export const jobRemoval: InfrastructureRoute = {
+  method: 'DELETE',
+  path: '/applications/:application/jobs/:account/:location/:id',
+  reads,
+  answer: removeJob,
+}
+export const propertiesOfPod = get(
+  '/applications/:application/:provider/pods/:account/:location/:pod/:container',
+  podProperties,
+  reads,
+)
+export const jobFileByName = get('/applications/:application/jobs/:account/:location/:id/:fileName', jobFile, reads)
+
 export const applicationRoutes: InfrastructureRoute[] = [
-  get('/applications/:application/serverGroups', serverGroups, ['application']),
+  serverGroupsOfApplication,
   get('/applications/:application/serverGroups/:account/:region/:name', serverGroup, ['account']),
   get('/applications/:application/serverGroups/:account/:name/events', none),
   get('/serverGroups', serverGroupsByName),
-  get('/serverGroups/:account/:region/:name', serverGroup, ['account']),
+  serverGroupByName,
   get('/applications/:application/serverGroupManagers', ownResources('serverGroupManagers'), ['application']),
   get('/applications/:application/rawResources', ownResources('rawResources'), ['application']),
 
@@ -221,11 +246,12 @@ export const applicationRoutes: InfrastructureRoute[] = [
   get('/applications/:application/functions', none),
   get('/functions', none),
 
-  get('/instances/:account/:region/:id', instance, ['account']),
-  get('/instances/:account/:region/:id/console', console, ['account']),
+  instanceById,
+  instanceOutput,
 
   get('/applications/:application/jobs', jobs, ['application']),
-  get('/applications/:application/jobs/:account/:location/:id', job, reads),
-  { method: 'DELETE', path: '/applications/:application/jobs/:account/:location/:id', reads, answer: removeJob },
-  get('/applications/:application/jobs/:account/:location/:id/:fileName', jobFile, reads),
+  jobById,
+  jobRemoval,
+  jobFileByName,
+  propertiesOfPod,
 ]

@@ -1,20 +1,18 @@
 /** Artifacts: files that pipelines refer to, fetched by the accounts for them. */
-import type { FastifyRequest } from 'fastify'
 import { fieldOf, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 import { PortError } from '../../ports/port-error.ts'
-import { askerOf, userOf } from '../requests/request-caller.ts'
 import { pathValue, queryValue, requiredQuery } from '../requests/request-values.ts'
 import { type AccountJudge, openAccountJudge } from '../rights/account-use.ts'
 import { artifactAccountTypes } from './artifact-accounts/all.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import { checkDigest, parseDigest } from './artifact-accounts/digests.ts'
-import { type Answer, get, type Infrastructure, type InfrastructureRoute, notFound } from './route.ts'
+import { type Answer, type Asked, get, type Infrastructure, type InfrastructureRoute, notFound } from './route.ts'
 
 const kind = 'artifact account'
 
 /** Providers whose artifacts are not files have an account of their name, so that pickers offer them. */
 const credentials: Answer = async (request, { context, artifactAccounts, types }) => {
-  const { mayUse } = await openAccountJudge(context, askerOf(request))
+  const { mayUse } = await openAccountJudge(context, request.asker)
   return [
     ...artifactAccounts.filter(mayUse).map(({ name, types: own }) => ({ name, types: own })),
     ...types.flatMap(({ id, artifactTypes }) => (artifactTypes === undefined ? [] : [{ name: id, types: artifactTypes }])),
@@ -25,10 +23,10 @@ const content: Answer = async (request, infrastructure) => {
   const artifact = objectOf(request.body)
   const type = textOf(artifact['type']) ?? '(none)'
   const name = textOf(artifact['artifactAccount'])
-  const judge = await openAccountJudge(infrastructure.context, askerOf(request))
+  const judge = await openAccountJudge(infrastructure.context, request.asker)
   const account = findAccount(infrastructure, type, name, judge)
   const expected = account.checksDigest ? undefined : expectedDigest(artifact)
-  const found = await account.fetch(artifact, askerOf(request))
+  const found = await account.fetch(artifact, request.asker)
   return expected === undefined ? found : checkDigest(found, expected, `the artifact of type ${type}`)
 }
 
@@ -43,20 +41,20 @@ function expectedDigest({ metadata }: JsonObject) {
 
 /** Empty where there is no such account, or its source has no list. */
 const names: Answer = async (request, infrastructure) =>
-  (await (await accountInPath(request, infrastructure))?.names?.(userOf(request))) ?? []
+  (await (await accountInPath(request, infrastructure))?.names?.(request.user)) ?? []
 
 const versions: Answer = async (request, infrastructure) => {
   const account = await accountInPath(request, infrastructure)
-  return (await account?.versions?.(requiredQuery(request, 'artifactName'), userOf(request))) ?? []
+  return (await account?.versions?.(requiredQuery(request, 'artifactName'), request.user)) ?? []
 }
 
 /** The type in the query may be the beginning of one, such as `helm`. */
-async function accountInPath(request: FastifyRequest, infrastructure: Infrastructure): Promise<ArtifactAccount | undefined> {
+async function accountInPath(request: Asked, infrastructure: Infrastructure): Promise<ArtifactAccount | undefined> {
   const name = pathValue(request, 'account')
   const type = queryValue(request, 'type') ?? ''
   const isWanted = (each: ArtifactAccount) => each.name === name && each.types.some((own) => own.startsWith(type))
   const account = infrastructure.artifactAccounts.find(isWanted)
-  const judge = await openAccountJudge(infrastructure.context, askerOf(request))
+  const judge = await openAccountJudge(infrastructure.context, request.asker)
   if (account !== undefined) judge.check(account, kind)
   return account
 }
@@ -102,9 +100,11 @@ function findAccount(
   throw new PortError(400, `The artifact account "${name}" ${problem}. ${choice}`)
 }
 
+export const artifactContent: InfrastructureRoute = { method: 'PUT', path: '/artifacts/fetch', answer: content }
+
 export const artifactRoutes: InfrastructureRoute[] = [
   get('/artifacts/credentials', credentials),
-  { method: 'PUT', path: '/artifacts/fetch', answer: content },
+  artifactContent,
   get('/artifacts/account/:account/names', names),
   get('/artifacts/account/:account/versions', versions),
   get('/artifacts/content-address/:application/:hash', notFound('Artifact', 'application', 'hash')),

@@ -1,5 +1,4 @@
 /** Running applications, their clusters, and the server groups that targets name. */
-import type { FastifyRequest } from 'fastify'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { PortError } from '../../ports/port-error.ts'
@@ -7,6 +6,7 @@ import { pathValue, queryFlag, requiredQuery } from '../requests/request-values.
 import type { LoadBalancer, ServerGroup } from './model.ts'
 import {
   type Answer,
+  type Asked,
   accessOf,
   get,
   type Infrastructure,
@@ -99,22 +99,22 @@ const clustersOfAccount: Answer = async (request, infrastructure) => {
   return byCluster(groups).map(toClusterSummary)
 }
 
-async function groupsOfAccount(request: FastifyRequest, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+async function groupsOfAccount(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
   const account = pathValue(request, 'account')
   return (await readableGroups(request, infrastructure)).filter((group) => group.account === account)
 }
 
-async function groupsOfCluster(request: FastifyRequest, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+async function groupsOfCluster(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
   const name = pathValue(request, 'cluster')
   return (await groupsOfAccount(request, infrastructure)).filter(({ moniker }) => moniker.cluster === name)
 }
 
-async function groupsAtProvider(request: FastifyRequest, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+async function groupsAtProvider(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
   const provider = providerOf(infrastructure, pathValue(request, 'provider'))?.id
   return (await groupsOfCluster(request, infrastructure)).filter((group) => group.provider === provider)
 }
 
-function noCluster(request: FastifyRequest): PortError {
+function noCluster(request: Asked): PortError {
   return missing(request, 'Cluster', 'cluster', 'account', 'application')
 }
 
@@ -132,11 +132,7 @@ const clusterAtProvider: Answer = async (request, infrastructure) => {
   return viewCluster(groups, request, infrastructure)
 }
 
-async function viewCluster(
-  groups: readonly ServerGroup[],
-  request: FastifyRequest,
-  infrastructure: Infrastructure,
-): Promise<JsonObject> {
+async function viewCluster(groups: readonly ServerGroup[], request: Asked, infrastructure: Infrastructure): Promise<JsonObject> {
   const named = balancersOfGroups(groups, loadBalancersOf(infrastructure))
   const balancers = await readableBalancers(request, infrastructure, named)
   return toClusterView(groups, balancers, infrastructure.context.now())
@@ -178,14 +174,19 @@ const target: Answer = async (request, infrastructure) => {
 
 const reads = ['application', 'account'] as const
 
+export const runningApplications = get('/applications', applications)
+export const clustersByAccount = get('/applications/:application/clusters', clusterNames, ['application'])
+export const clusterByPlace = get(`${cluster}/:provider`, clusterAtProvider, reads)
+export const targetByWord = get(`${cluster}/:provider/:scope/serverGroups/target/:target`, target, reads)
+
 export const clusterRoutes: InfrastructureRoute[] = [
-  get('/applications', applications),
+  runningApplications,
   get('/applications/:application', application, ['application']),
-  get('/applications/:application/clusters', clusterNames, ['application']),
+  clustersByAccount,
   get('/applications/:application/clusters/:account', clustersOfAccount, reads),
   get(cluster, clustersOfName, reads),
-  get(`${cluster}/:provider`, clusterAtProvider, reads),
+  clusterByPlace,
   get(`${cluster}/:provider/loadBalancers`, clusterBalancers, reads),
   get(`${cluster}/:provider/serverGroups/:name/scalingActivities`, scalingActivities, reads),
-  get(`${cluster}/:provider/:scope/serverGroups/target/:target`, target, reads),
+  targetByWord,
 ]

@@ -54,4 +54,6 @@ const one: Answer = async (request, infrastructure) => {
   return found
 }
 
-export const entityTagRoutes: InfrastructureRoute[] = [get('/tags', listed), get('/tags/*', one)]
+export const tagsOfEntities = get('/tags', listed)
+
+export const entityTagRoutes: InfrastructureRoute[] = [tagsOfEntities, get('/tags/*', one)]

@@ -1,20 +1,20 @@
 /** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
 import type { FastifyReply, FastifyRequest, RouteHandler } from 'fastify'
-import { PortError } from '../../ports/port-error.ts'
 import type { AccountState } from '../../telemetry/metrics.ts'
-import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
-import { pathValue } from '../requests/request-values.ts'
+import { type Backend, type BackendContext, type OpenBackend } from '../backend.ts'
+import { askerOf, trustedCallerOf, userOf } from '../requests/request-caller.ts'
 import { isSlices, sendSlices } from '../requests/slices.ts'
 import { isUnchanged } from '../requests/unchanged.ts'
 import { accountRoutes } from './accounts.ts'
+import { answer } from './answer.ts'
 import { applicationRoutes } from './applications.ts'
 import { openArtifactAccounts } from './artifact-accounts/all.ts'
-import { artifactReadRoutes } from './artifact-reads.ts'
 import { artifactRoutes } from './artifacts.ts'
+import { createPort } from './as-port.ts'
 import { clusterRoutes } from './clusters.ts'
 import { EntityTagStore, entityTagMigrations } from './entity-tag-store.ts'
 import { entityTagRoutes } from './entity-tags.ts'
-import { gitReadRoutes, removeUnusedMirrors } from './git-reads.ts'
+import { removeUnusedMirrors } from './git-reads.ts'
 import { lookupRoutes } from './lookups.ts'
 import { manifestChangeRoutes } from './manifest-changes.ts'
 import { manifestRoutes } from './manifests.ts'
@@ -25,8 +25,8 @@ import { providerTypes } from './providers/all.ts'
 import { migrationsOf } from './providers/migrations.ts'
 import type { ProviderType } from './providers/provider-type.ts'
 import { providerRoutes } from './providers.ts'
-import { accessOf, checkReadable, type Infrastructure, type InfrastructureRoute, Written } from './route.ts'
-import { searchRoutes } from './search.ts'
+import { type Infrastructure, type InfrastructureRoute, Written } from './route.ts'
+import { searchRoute } from './search.ts'
 import { securityGroupRoutes } from './security-groups.ts'
 import { Tasks, taskMigrations } from './tasks.ts'
 import { versionRoutes } from './versions.ts'
@@ -35,17 +35,15 @@ const tables: readonly (readonly InfrastructureRoute[])[] = [
   accountRoutes,
   applicationRoutes,
   artifactRoutes,
-  artifactReadRoutes,
   clusterRoutes,
   entityTagRoutes,
-  gitReadRoutes,
   lookupRoutes,
   manifestChangeRoutes,
   manifestRoutes,
   operationRoutes,
   projectRoutes,
   providerRoutes,
-  searchRoutes,
+  [searchRoute],
   securityGroupRoutes,
   versionRoutes,
 ]
@@ -99,6 +97,7 @@ function openInfrastructure(
     retained: [tasks.retained, ...providers.flatMap(({ retained }) => retained ?? [])],
     observe: () => ({ accounts: providers.flatMap(stateOfAccounts) }),
     secretHolders: () => providers.flatMap((provider) => provider.secretHolders?.() ?? []),
+    ports: { infrastructure: createPort(infrastructure) },
     provider: (id) => providers.find((provider) => provider.id === id),
     reload({ infrastructure }) {
       for (const provider of providers) {
@@ -128,49 +127,14 @@ function stateOfAccounts({ id: provider, accounts }: CloudProvider): AccountStat
 }
 
 async function answerRoute(
-  { method, reads = [], answer }: InfrastructureRoute,
+  route: InfrastructureRoute,
   { request, reply, infrastructure }: { request: FastifyRequest; reply: FastifyReply; infrastructure: Infrastructure },
 ): Promise<FastifyReply> {
-  if (reads.length > 0) {
-    const access = await accessOf(request, infrastructure)
-    for (const kind of reads) checkReadable(access, pathValue(request, kind), kind)
-  }
-  const body = await answerWhenLoaded(() => answer(request, infrastructure), { method, infrastructure })
+  const { params, query, body: sent } = request
+  const caller = { as: trustedCallerOf(request), user: userOf(request), asker: askerOf(request) }
+  const body = await answer(route, { params, query, body: sent, ...caller }, infrastructure)
   if (isSlices(body)) return sendSlices(reply, body)
   if (!(body instanceof Written)) return reply.send(body)
   if (isUnchanged(request, reply, body.version)) return reply
   return reply.type('application/json; charset=utf-8').send(body.json)
-}
-
-/** Lists that depend on others are found missing one after the other. */
-const maxRounds = 4
-
-/** Makes an answer again once lists are loaded that it has found missing, with effects only if nothing was found. */
-async function answerWhenLoaded(
-  answer: () => unknown,
-  { method, infrastructure: { providers } }: Pick<InfrastructureRoute, 'method'> & { readonly infrastructure: Infrastructure },
-): Promise<unknown> {
-  for (let round = 1; ; round++) {
-    const reads = providers.flatMap((provider) => provider.trackReads?.() ?? [])
-    const outcome = await attempt(answer)
-    const isRepeatable = method === 'GET' || (outcome.kind === 'failed' && isMissing(outcome.error))
-    const loading = isRepeatable && round < maxRounds ? reads.flatMap((missing) => missing() ?? []) : []
-    if (loading.length > 0) await Promise.all(loading)
-    else if (outcome.kind === 'failed') throw outcome.error
-    else return outcome.body
-  }
-}
-
-type Outcome = { readonly kind: 'answered'; readonly body: unknown } | { readonly kind: 'failed'; readonly error: unknown }
-
-async function attempt(answer: () => unknown): Promise<Outcome> {
-  try {
-    return { kind: 'answered', body: await answer() }
-  } catch (error) {
-    return { kind: 'failed', error }
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof PortError && error.status === 404
 }

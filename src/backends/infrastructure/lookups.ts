@@ -80,6 +80,9 @@ const unknownHere = [
   '/ecs/serviceDiscoveryRegistries',
 ]
 
+export const knownOperations = get('/features/stages', operationNames)
+export const statisticsOfGroup = get('/cloudMetrics/:provider/:account/:region/:metric/statistics', statistics)
+
 export const lookupRoutes: InfrastructureRoute[] = [
   get('/networks', networksByProvider),
   get('/networks/:provider', ofOne('networks')),
@@ -87,10 +90,10 @@ export const lookupRoutes: InfrastructureRoute[] = [
   get('/instanceTypes', ofAll('instanceTypes')),
   get('/certificates', ofAll('certificates')),
   get('/certificates/:provider', ofOne('certificates')),
-  get('/features/stages', operationNames),
+  knownOperations,
   get('/capabilities/cloudProviders', descriptions),
   get('/cloudMetrics/:provider/:account/:region', metrics),
-  get('/cloudMetrics/:provider/:account/:region/:metric/statistics', statistics),
+  statisticsOfGroup,
   get('/servicebroker/:account/serviceInstance', notFound('Service instance', 'account')),
   ...unknownHere.map((path) => get(path, none)),
 ]

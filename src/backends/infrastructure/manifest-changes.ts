@@ -1,7 +1,6 @@
 /** What deployments of manifests would change, and what has changed since. */
 import { objectOf, textOf } from '../../json/values.ts'
 import { PortError } from '../../ports/port-error.ts'
-import { userOf } from '../requests/request-caller.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import { type Answer, accessOf, checkRight, get, type InfrastructureRoute, isReadable } from './route.ts'
 
@@ -33,13 +32,15 @@ const plan: Answer = async (request, infrastructure) => {
   checkRight(access, { kind: 'application', name: application, right: 'WRITE' })
   for (const { accounts, manifests } of infrastructure.providers) {
     if (manifests !== undefined && accounts.some(({ name }) => name === account)) {
-      return manifests.plan({ ...description, account, moniker: { app: application } }, userOf(request))
+      return manifests.plan({ ...description, account, moniker: { app: application } }, request.user)
     }
   }
   throw new PortError(400, `The account "${account}" does not exist at a provider that deploys manifests.`)
 }
 
+export const driftOfApplication = get('/applications/:application/drift', drift, ['application'])
+
 export const manifestChangeRoutes: InfrastructureRoute[] = [
-  get('/applications/:application/drift', drift, ['application']),
+  driftOfApplication,
   { method: 'POST', path: '/manifests/plan', answer: plan },
 ]

@@ -1,10 +1,9 @@
 /** Manifests: by name, and those of a cluster. */
-import type { FastifyRequest } from 'fastify'
 import { describeChoice } from '../../names/edit-distance.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { pathValue, pathValues, queryFlag } from '../requests/request-values.ts'
 import type { ClusterMember } from './provider.ts'
-import { type Answer, accessOf, checkOwners, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
+import { type Answer, type Asked, accessOf, checkOwners, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
 
 /** Cluster-wide objects have it in place of a location. */
 const noLocation = '_'
@@ -31,7 +30,7 @@ const manifestsOfCluster: Answer = async (request, infrastructure) => {
   return members.map(({ view }) => view)
 }
 
-async function membersOf(request: FastifyRequest, { providers }: Infrastructure): Promise<ClusterMember[]> {
+async function membersOf(request: Asked, { providers }: Infrastructure): Promise<ClusterMember[]> {
   const wanted = pathValues(request, 'account', 'location', 'kind', 'application', 'cluster')
   const found = await Promise.all(providers.map(({ manifests }) => manifests?.ofCluster(wanted) ?? []))
   return found.flat()
@@ -69,9 +68,13 @@ const dynamicManifest: Answer = async (request, infrastructure) => {
 const reads = ['application', 'account'] as const
 const cluster = '/manifests/:account/:location/:kind/cluster/:application/:cluster'
 
+export const manifestByName = get('/manifests/:account/:location/:name', manifest, ['account'])
+export const clusterManifests = get(cluster, manifestsOfCluster, reads)
+export const manifestByCriteria = get(`${cluster}/dynamic/:criteria`, dynamicManifest, reads)
+
 export const manifestRoutes: InfrastructureRoute[] = [
   get('/manifests/:account/:name', manifest, ['account']),
-  get('/manifests/:account/:location/:name', manifest, ['account']),
-  get(cluster, manifestsOfCluster, reads),
-  get(`${cluster}/dynamic/:criteria`, dynamicManifest, reads),
+  manifestByName,
+  clusterManifests,
+  manifestByCriteria,
 ]

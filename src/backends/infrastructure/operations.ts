@@ -1,16 +1,15 @@
 /** Operations change infrastructure and are followed as tasks: docs/contracts/infrastructure.md#operations. */
-import type { FastifyRequest } from 'fastify'
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
 import { ownAccountAdvice } from '../../permissions/built-in-roles.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { ownAccounts } from '../permissions/resources.ts'
-import { trustedCallerOf, userOf } from '../requests/request-caller.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import { type Access, lackingOf } from '../rights/access.ts'
 import { accountOf, applicationsOf, type OperationType } from './operation-type.ts'
 import {
   type Answer,
+  type Asked,
   accessOf,
   checkReadable,
   get,
@@ -32,8 +31,8 @@ const submit: Answer = async (request, infrastructure) => {
   if (known !== undefined) return resource(known)
   const errors = problemsOf(operations, infrastructure)
   if (errors.length > 0) throw validationFailed(errors)
-  const { user = 'anonymous', identity } = trustedCallerOf(request)
-  return resource(infrastructure.tasks.submit({ requestId, user, identity, operations }))
+  const { user, as } = request
+  return resource(infrastructure.tasks.submit({ requestId, user, identity: as.identity, operations }))
 }
 
 /** What a submission would be refused for; nothing runs. */
@@ -46,7 +45,7 @@ const judge: Answer = async (request, infrastructure) => {
 /** Why operations may not even be looked at. @throws {PortError} 400 when there are none */
 async function refusals(
   operations: readonly SubmittedOperation[],
-  request: FastifyRequest,
+  request: Asked,
   infrastructure: Infrastructure,
 ): Promise<string[]> {
   if (operations.length === 0) {
@@ -75,7 +74,7 @@ function validationFailed(errors: readonly string[]): PortError {
 }
 
 /** A list of one-key objects, name to description. */
-function submittedOperations(request: FastifyRequest): SubmittedOperation[] {
+function submittedOperations(request: Asked): SubmittedOperation[] {
   const named = objectsOf(request.body).flatMap((operation) => Object.entries(operation).slice(0, 1))
   return named.map(([name, value]) => {
     const description = objectOf(value)
@@ -141,7 +140,7 @@ const task: Answer = async (request, infrastructure) => {
   const id = pathValue(request, 'id')
   const [found, subject] = [infrastructure.tasks.view(id), infrastructure.tasks.subjectOf(id)]
   if (found === undefined || subject === undefined) throw new PortError(404, `Task not found (id: ${id})`)
-  if (subject.user === userOf(request)) return found
+  if (subject.user === request.user) return found
   const access = await accessOf(request, infrastructure)
   for (const name of subject.applications) checkReadable(access, name, 'application')
   if (subject.applications.length === 0) for (const name of subject.accounts) checkReadable(access, name, 'account')
@@ -154,11 +153,15 @@ const refreshed: Answer = (request) => {
   return { cachedIdentifiersByType: {} }
 }
 
+export const submission: InfrastructureRoute = { method: 'POST', path: '/ops', answer: submit }
+export const preview: InfrastructureRoute = { method: 'POST', path: '/judge/:provider', answer: judge }
+export const taskById = get('/task/:id', task)
+
 export const operationRoutes: InfrastructureRoute[] = [
-  { method: 'POST', path: '/ops', answer: submit },
+  submission,
+  preview,
   { method: 'POST', path: '/:provider/ops', answer: submit },
-  { method: 'POST', path: '/judge/:provider', answer: judge },
-  get('/task/:id', task),
+  taskById,
   { method: 'POST', path: '/cache/:provider/:type', answer: refreshed },
   get('/cache/:provider/:type', none),
 ]

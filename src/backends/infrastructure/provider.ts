@@ -3,10 +3,18 @@ import type { FastifyInstance } from 'fastify'
 import type { ConsolePart, ConsoleWish } from '../../agent/console.ts'
 import type { JsonObject } from '../../json/values.ts'
 import type { RetainedKind } from '../retention/retained-kind.ts'
+import type { Access } from '../rights/access.ts'
 import type { SecretHolder } from '../secrets/secret-values.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import type { Account, Instance, Job, LoadBalancer, Owned, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
+
+export interface PodContainer {
+  readonly account: string
+  readonly location: string
+  readonly pod: string
+  readonly container: string
+}
 
 /**
  * Lists are answered from memory: a provider with a remote API keeps them current itself. It may begin with that when a list is first
@@ -58,6 +66,8 @@ export interface CloudProvider {
   jobs(): readonly Job[]
   /** Properties that a job has written; undefined: there is no such job or file. */
   jobFile(job: Job, name: string): Promise<JsonObject | undefined>
+  /** What a container of a pod has printed for a pipeline; undefined: nothing. @throws {BackendError} 403 */
+  podProperties?(place: PodContainer, access: Access): Promise<JsonObject | undefined>
   /** Stops a job and forgets it. */
   removeJob(job: Job): Promise<void>
   /** Choices of deployments; without them, lists are empty. */

@@ -1,5 +1,4 @@
 /** Reads that name a cloud provider: its load balancers, images and charts. */
-import type { FastifyRequest } from 'fastify'
 import { type JsonObject, textsOf } from '../../json/values.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { pathValue, pathValues, queryValue, requiredQuery } from '../requests/request-values.ts'
@@ -7,6 +6,7 @@ import type { Access } from '../rights/access.ts'
 import type { CloudProvider, ImageQuery } from './provider.ts'
 import {
   type Answer,
+  type Asked,
   accessOf,
   checkReadable,
   get,
@@ -21,7 +21,7 @@ import {
 import { toLoadBalancerItems, toLoadBalancerView } from './views.ts'
 
 /** One that does not exist is a mistake of the caller (400) or missing (404): docs/contracts/infrastructure.md#errors. */
-function requireProvider(request: FastifyRequest, infrastructure: Infrastructure, status: 400 | 404): CloudProvider {
+function requireProvider(request: Asked, infrastructure: Infrastructure, status: 400 | 404): CloudProvider {
   const id = pathValue(request, 'provider')
   const provider = providerOf(infrastructure, id)
   if (provider !== undefined) return provider
@@ -65,7 +65,7 @@ export function readableImage(image: JsonObject, access: Access): JsonObject[] {
   return accounts.length === 0 ? [] : [{ ...image, accounts }]
 }
 
-function toImageQuery(request: FastifyRequest): ImageQuery {
+function toImageQuery(request: Asked): ImageQuery {
   const filters = Object.entries({ ...(request.query as object) }).filter(([name]) => name.startsWith('tag:'))
   return {
     text: queryValue(request, 'q'),
@@ -102,13 +102,16 @@ const noChartTags: Answer = (request, infrastructure) => {
   return noCharts(request, infrastructure)
 }
 
+export const imageSearch = get('/:provider/images/find', findImages)
+export const imageById = get('/:provider/images/:account/:region/:id', imageDetails, ['account'])
+
 export const providerRoutes: InfrastructureRoute[] = [
   get('/:provider/loadBalancers', loadBalancers),
   get('/:provider/loadBalancers/:name', loadBalancer),
   get('/:provider/loadBalancers/:account/:region/:name', loadBalancerDetails, ['account']),
-  get('/:provider/images/find', findImages),
+  imageSearch,
   get('/:provider/images/tags', imageTags),
-  get('/:provider/images/:account/:region/:id', imageDetails, ['account']),
+  imageById,
   get('/:provider/charts/find', noCharts),
   get('/:provider/charts/tags', noChartTags),
   get('/:provider/charts/:account/:region/:id', noCharts),

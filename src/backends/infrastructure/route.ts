@@ -1,9 +1,8 @@
 /** One row of the infrastructure service's tables, and what most answers share. */
 import { hash } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
+import { type BackendContext } from '../backend.ts'
 import { PortError } from '../../ports/port-error.ts'
-import type { BackendContext } from '../backend.ts'
-import { userOf } from '../requests/request-caller.ts'
+import { type Caller } from '../../ports/caller.ts'
 import { pathValue } from '../requests/request-values.ts'
 import { type Access, type ApplicationRight, lackingOf, requireAccess } from '../rights/access.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
@@ -33,8 +32,20 @@ export interface InfrastructureRoute {
   answer: Answer
 }
 
+/** Values of a request, or of a call of the port. */
+export interface Asked {
+  readonly params?: unknown
+  readonly query?: unknown
+  readonly body?: unknown
+  readonly as: Caller
+  /** All for whom it is asked; `anonymous` where there is none. */
+  readonly user: string
+  /** Undefined: another capability asks for itself. */
+  readonly asker: string | undefined
+}
+
 /** The body of a 200, its JSON, or slices of that; anything else is thrown as a PortError. */
-export type Answer = (request: FastifyRequest, infrastructure: Infrastructure) => unknown
+export type Answer = (request: Asked, infrastructure: Infrastructure) => unknown
 
 export function get(path: string, answer: Answer, reads: InfrastructureRoute['reads'] = []): InfrastructureRoute {
   return { method: 'GET', path, reads, answer }
@@ -72,14 +83,14 @@ export function notFound(kind: string, ...names: string[]): Answer {
   }
 }
 
-export function missing(request: FastifyRequest, kind: string, ...names: string[]): PortError {
+export function missing(request: Asked, kind: string, ...names: string[]): PortError {
   const named = names.map((name) => `${name === '*' ? 'id' : name}: ${pathValue(request, name)}`)
   return new PortError(404, `${kind} not found (${named.join(', ')})`)
 }
 
 /** @throws {PortError} 503 while the permission service cannot be asked: an empty list would look like lost servers */
-export function accessOf(request: FastifyRequest, { context }: Infrastructure): Promise<Access> {
-  return requireAccess(context, userOf(request))
+export function accessOf(request: Asked, { context }: Infrastructure): Promise<Access> {
+  return requireAccess(context, request.user)
 }
 
 /** @throws {PortError} 403 */
@@ -118,7 +129,7 @@ export function ownersOf({ moniker, coOwners = [] }: Owned): string[] {
 }
 
 /** The applications of what was found count, not the one that the path names. @throws {PortError} 403 */
-export async function checkOwners(request: FastifyRequest, infrastructure: Infrastructure, owned: Owned): Promise<void> {
+export async function checkOwners(request: Asked, infrastructure: Infrastructure, owned: Owned): Promise<void> {
   checkOwned(await accessOf(request, infrastructure), owned)
 }
 
@@ -142,7 +153,7 @@ export function serverGroupsOf({ providers }: Infrastructure, application?: stri
 }
 
 /** Those of the application in the path, in accounts that the caller may read. */
-export async function readableGroups(request: FastifyRequest, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+export async function readableGroups(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
   const access = await accessOf(request, infrastructure)
   const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
   return groups.filter((group) => isReadable(access, group))
@@ -150,7 +161,7 @@ export async function readableGroups(request: FastifyRequest, infrastructure: In
 
 /** Those that the caller may read, with the server groups behind them that the caller may read, too. */
 export async function readableBalancers(
-  request: FastifyRequest,
+  request: Asked,
   infrastructure: Infrastructure,
   balancers: readonly LoadBalancer[],
 ): Promise<LoadBalancer[]> {

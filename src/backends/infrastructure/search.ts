@@ -1,5 +1,4 @@
 /** Search: applications and projects of the definition store, and everything that providers report. */
-import type { FastifyRequest } from 'fastify'
 import { encodeValue } from '../../http/encode-path.ts'
 import { formatJson } from '../../json/json.ts'
 import { type JsonObject, objectOf, textOf, textsOf } from '../../json/values.ts'
@@ -14,10 +13,10 @@ import { groupsByApplication } from './clusters.ts'
 import type { Instance, LoadBalancer, Owned, SecurityGroup, ServerGroup } from './model.ts'
 import {
   type Answer,
+  type Asked,
   accessOf,
   get,
   type Infrastructure,
-  type InfrastructureRoute,
   loadBalancersOf,
   mayRead,
   ownersOf,
@@ -61,7 +60,7 @@ function withReadableAccounts(result: JsonObject, access: Access): JsonObject {
 }
 
 /** By field; a value may be a comma list. */
-function filtersOf(request: FastifyRequest): ReadonlyMap<string, string[]> {
+function filtersOf(request: Asked): ReadonlyMap<string, string[]> {
   const names = Object.keys({ ...(request.query as object) }).filter((name) => !ownParameters.has(name))
   const filters = names.map((name) => [name, queryValues(request, name).flatMap((value) => value.split(','))] as const)
   const provider = queryValue(request, 'cloudProvider')
@@ -252,4 +251,4 @@ function positive(text: string | undefined, otherwise: number): number {
   return Number.isSafeInteger(value) && value > 0 ? value : otherwise
 }
 
-export const searchRoutes: InfrastructureRoute[] = [get('/search', search)]
+export const searchRoute = get('/search', search)

@@ -1,9 +1,16 @@
 /** Security groups: by account, provider and region, and the details of one. */
-import type { FastifyRequest } from 'fastify'
 import { PortError } from '../../ports/port-error.ts'
 import { pathValues, queryValue } from '../requests/request-values.ts'
 import type { SecurityGroup } from './model.ts'
-import { type Answer, accessOf, get, type Infrastructure, type InfrastructureRoute, securityGroupsOf } from './route.ts'
+import {
+  type Answer,
+  type Asked,
+  accessOf,
+  get,
+  type Infrastructure,
+  type InfrastructureRoute,
+  securityGroupsOf,
+} from './route.ts'
 import { byName, toSecurityGroupSummary, toSecurityGroupView } from './views.ts'
 
 /** Account, provider, region: three levels of maps above the lists. */
@@ -27,7 +34,7 @@ const ofProvider: Answer = (request, infrastructure) => {
   return nest(groups, region === undefined ? [(group) => group.region] : [])
 }
 
-function groupsOf(request: FastifyRequest, infrastructure: Infrastructure): SecurityGroup[] {
+function groupsOf(request: Asked, infrastructure: Infrastructure): SecurityGroup[] {
   const { account, provider } = pathValues(request, 'account', 'provider')
   return securityGroupsOf(infrastructure).filter(
     (group) => group.account === account && group.provider === provider.toLowerCase(),
@@ -47,8 +54,10 @@ const details: Answer = (request, infrastructure) => {
 
 const reads = ['account'] as const
 
+export const securityGroupByName = get('/securityGroups/:account/:provider/:region/:name', details, reads)
+
 export const securityGroupRoutes: InfrastructureRoute[] = [
   get('/securityGroups', all),
   get('/securityGroups/:account/:provider', ofProvider, reads),
-  get('/securityGroups/:account/:provider/:region/:name', details, reads),
+  securityGroupByName,
 ]

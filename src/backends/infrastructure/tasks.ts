@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
+import type { FollowLimit } from '../../ports/infrastructure.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { storageFaultOf } from '../../storage/database-fault.ts'
 import { createUlids } from '../../storage/ulid.ts'
@@ -74,8 +75,8 @@ export class Tasks {
   readonly #turns = new WorkLine(1)
   /** The end of the last task by what operations are ordered by, which is mostly the application. */
   readonly #ends = new Map<string, Promise<void>>()
-  /** Ids of those that wait or run. */
-  readonly #queued = new Set<string>()
+  /** The ends of those that wait or run, by their ids. */
+  readonly #queued = new Map<string, Promise<void>>()
   readonly #closing = new AbortController()
 
   constructor(options: TaskOptions) {
@@ -164,8 +165,17 @@ export class Tasks {
     }
   }
 
+  /** Resolves when it is over, after so many milliseconds, or with the signal. */
+  async whenOver(id: string, { withinMs, signal }: FollowLimit): Promise<void> {
+    const end = this.#queued.get(id)
+    if (end === undefined) return
+    const wait = new AbortController()
+    const timer = sleep(withinMs, undefined, { signal: AbortSignal.any([signal, wait.signal]), ref: false }).catch(() => {})
+    await Promise.race([end, timer])
+    wait.abort()
+  }
+
   #enqueue(task: Task): void {
-    this.#queued.add(task.id)
     const names = this.#orderOf(task)
     const before = names.map((name) => this.#ends.get(name))
     const end = Promise.all(before)
@@ -177,6 +187,7 @@ export class Tasks {
         this.#queued.delete(task.id)
         for (const name of names) if (this.#ends.get(name) === end) this.#ends.delete(name)
       })
+    this.#queued.set(task.id, end)
     for (const name of names) this.#ends.set(name, end)
   }
 

@@ -60,6 +60,8 @@ interface Attempt {
   /** Its effect might come twice if it were repeated. */
   readonly isUnrecognized: boolean
   readonly landed: Promise<void>
+  /** Ends what only waits. */
+  readonly ended: AbortController
 }
 
 export class Engine implements EngineParts {
@@ -128,6 +130,7 @@ export class Engine implements EngineParts {
   /** No new step begins; what is in flight is forgotten and repeated at the next start. */
   stop(): void {
     this.#isRunning = false
+    for (const { ended } of this.#attempts) ended.abort()
     clearTimeout(this.#timer)
     this.#queue.clear()
     this.#landed.length = 0
@@ -192,7 +195,9 @@ export class Engine implements EngineParts {
   readonly isInFlight = (run: string): boolean => this.#inFlight.has(run)
 
   async attemptsEnd(stageIds: ReadonlySet<string>): Promise<void> {
-    await this.#await(longestEndMs, ({ stageId }) => stageIds.has(stageId))
+    const isMeant = ({ stageId }: Attempt) => stageIds.has(stageId)
+    for (const { ended } of [...this.#attempts].filter(isMeant)) ended.abort()
+    await this.#await(longestEndMs, isMeant)
   }
 
   async #await(ms: number, isMeant: (attempt: Attempt) => boolean): Promise<void> {
@@ -371,12 +376,13 @@ export class Engine implements EngineParts {
     const late = () => {
       throw new StageError([text])
     }
-    const attempt = Promise.try(() => step.execute(createTaskContext(this, run)))
+    const ended = new AbortController()
+    const attempt = Promise.try(() => step.execute(createTaskContext(this, run, { signal: ended.signal })))
     const landed = within(attemptMs, attempt, late, { unref: true }).then(
       (result) => this.#landInTurn(run, (fresh, unit) => this.#apply(fresh, heeding(fresh.stage, run.stage, result), unit)),
       (error: unknown) => this.#landInTurn(run, (fresh) => applyFailure(fresh, error)),
     )
-    const own = { stageId: run.stage.id, isUnrecognized: step.isUnrecognized === true, landed }
+    const own = { stageId: run.stage.id, isUnrecognized: step.isUnrecognized === true, landed, ended }
     this.#attempts.add(own)
     void landed.finally(() => this.#attempts.delete(own))
   }

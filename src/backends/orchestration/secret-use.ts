@@ -63,7 +63,7 @@ async function checkMayUse(account: string, place: StagePlace, { judges, accessO
 }
 
 /** Services whose calls may hold references. Embedded ones get these, and put the values in where they are needed. */
-const receivers: ReadonlySet<ServiceName> = new Set(['clouddriver', 'rosco', 'igor'])
+const receivers: ReadonlySet<ServiceName> = new Set(['rosco', 'igor'])
 
 /** @returns the request to send, and what its answer must not show */
 export async function revealInCall(
@@ -72,10 +72,32 @@ export async function revealInCall(
   { place, parts }: { place: StagePlace; parts: SecretParts },
 ): Promise<{ request: CollaboratorRequest; secrets: readonly string[] }> {
   if (!receivers.has(service) || request.method === 'GET') return { request, secrets: [] }
-  const isEmbedded = parts.isEmbedded(service)
   const found: string[] = []
-  const changeFor = (account?: string) => async (member: unknown, name: string) => {
-    if (!isEmbedded) {
+  const changeFor = createChange({ place, parts, takesReferences: parts.isEmbedded(service) }, found)
+  const body = await mapOperations(request.body, changeFor)
+  const change = changeFor()
+  const path = service === 'igor' ? await mapQuery(request.path, (value) => change(value, 'parameters')) : request.path
+  return { request: { ...request, body, path }, secrets: found }
+}
+
+interface Revealing {
+  readonly place: StagePlace
+  readonly parts: SecretParts
+  /** Whether the receiver puts the values in by itself. */
+  readonly takesReferences: boolean
+}
+
+/** @returns the argument to send, and what its answer must not show */
+export async function revealIn(value: unknown, revealing: Revealing): Promise<{ value: unknown; secrets: readonly string[] }> {
+  const found: string[] = []
+  return { value: await mapOperations(value, createChange(revealing, found)), secrets: found }
+}
+
+type ChangeFor = (account?: string) => (member: unknown, name: string) => Promise<unknown>
+
+function createChange({ place, parts, takesReferences }: Revealing, found: string[]): ChangeFor {
+  return (account) => async (member, name) => {
+    if (!takesReferences) {
       if (account !== undefined && allReferencesIn(member).size > 0) await checkMayUse(account, place, parts)
       const { value, secrets } = await revealForStage(member, place, parts, account)
       found.push(...secrets)
@@ -85,23 +107,18 @@ export async function revealInCall(
     if (name !== 'stringData') checkAuthored(member, place)
     return member
   }
-  const body = await mapOperations(request.body, (description) => mapHolders(description, changeFor(targetOf(description))))
-  const change = changeFor()
-  const path = service === 'igor' ? await mapQuery(request.path, (value) => change(value, 'parameters')) : request.path
-  return { request: { ...request, body, path }, secrets: found }
 }
 
-type Change = (description: unknown) => Promise<unknown>
-
 /** Operations are a list of objects with a description under the name of the operation; other bodies are descriptions themselves. */
-async function mapOperations(body: unknown, change: Change): Promise<unknown> {
+async function mapOperations(body: unknown, changeFor: ChangeFor): Promise<unknown> {
+  const change = (description: unknown) => mapHolders(description, changeFor(targetOf(description)))
   if (!Array.isArray(body)) return change(body)
   const operations: unknown[] = []
   for (const operation of body) operations.push(isObject(operation) ? await mapDescriptions(operation, change) : operation)
   return operations
 }
 
-async function mapDescriptions(operation: JsonObject, change: Change): Promise<JsonObject> {
+async function mapDescriptions(operation: JsonObject, change: (description: unknown) => Promise<unknown>): Promise<JsonObject> {
   const descriptions: [string, unknown][] = []
   for (const [name, description] of Object.entries(operation)) descriptions.push([name, await change(description)])
   return Object.fromEntries(descriptions)

@@ -4,24 +4,38 @@ import { type ServiceAnswer, ServiceOffError } from '../../external/service-call
 import { fieldOf, objectOf, textOf, textsOf } from '../../json/values.ts'
 import { joinUsers, usersOf } from '../../names/acting-users.ts'
 import { authorFault } from '../../ports/port-error.ts'
+import { toCaller } from '../../ports/caller.ts'
+import { infrastructureRules } from '../../ports/infrastructure.ts'
 import { type ApplicationRight, describeMissing } from '../rights/access.ts'
 import { callElsewhere } from './call-elsewhere.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { createExpressionMeter } from './expressions/evaluator.ts'
 import { executionScope } from './expressions/scopes.ts'
 import { evaluateTree } from './expressions/template.ts'
+import { forStage, type StageBinding } from './for-stage.ts'
 import { actingUsers, identityHeaders } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
 import { cancelExecution } from './machine/operations.ts'
 import { notify, type StagePlace } from './model.ts'
-import { revealForStage, revealInCall } from './secret-use.ts'
+import { revealForStage, revealIn, revealInCall } from './secret-use.ts'
 import { maskCopies } from './secrets.ts'
 import { checkMayPromote } from './stages/promotion/may-promote.ts'
 import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
 import { prepareChild } from './submission/prepare-pipeline.ts'
 
-export function createTaskContext(engine: EngineParts, { execution, stage }: StagePlace): TaskContext {
+interface ContextOptions {
+  /** Aborted when what the step waits for is of no interest any more. */
+  readonly signal?: AbortSignal
+  /** A preview changes nothing, whatever a step tries. */
+  readonly isPreview?: boolean
+}
+
+export function createTaskContext(
+  engine: EngineParts,
+  { execution, stage }: StagePlace,
+  { signal = new AbortController().signal, isPreview = false }: ContextOptions = {},
+): TaskContext {
   const { options } = engine
   const users = actingUsers({ execution, stage })
   let known: Promise<readonly string[]> | undefined
@@ -32,8 +46,19 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
   const headersOf = async () => identityHeaders({ execution, stage }, await actors())
   const answers = engine.answers.at({ execution, stage }, true)
   const place = { execution, stage, now: options.now(), meter: createExpressionMeter(), answers }
+  const binding: StageBinding = {
+    caller: async () => toCaller(await headersOf()),
+    async checkChange(service, method) {
+      if (isPreview) throw new Error(`A preview may not call ${method} of ${service}.`)
+      if (service === 'clouddriver') await checkPromoters(context)
+    },
+    reveal: (argument, takesReferences) => revealIn(argument, { place: { execution, stage }, parts: options, takesReferences }),
+    nameOf: options.nameOf,
+  }
   const context: TaskContext = {
     ...place,
+    signal,
+    infrastructure: forStage(options.ports.infrastructure, infrastructureRules, binding),
     timeZone: options.timeZone,
     callOutside: options.callOutside,
     isEmbedded: options.isEmbedded,
@@ -53,7 +78,7 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     cancelExecution: (id, canceledBy) => cancelOther(engine, { execution, stage }, id, canceledBy),
     reveal: (value) => revealForStage(value, { execution, stage }, options),
     async call(service, given, expected = []) {
-      if (service === 'clouddriver' && given.method !== 'GET') await checkPromoters(context)
+      if (isPreview && given.method !== 'GET') throw new Error(`A preview may not send ${given.method} to ${service}.`)
       const { request, secrets } = await revealInCall(service, given, { place: { execution, stage }, parts: options })
       let answer: ServiceAnswer
       try {

@@ -47,7 +47,7 @@ export function createVersionSource(kind: VersionTrigger): PolledSource {
     async read(trigger, context, signal) {
       const name = kind.toName(trigger)
       if (name === undefined) return new Map()
-      const versions = textsOf(fieldOf(await askInfrastructure(context, '/artifacts/versions', { ...name }, signal), 'versions'))
+      const versions = textsOf(fieldOf(await askInfrastructure(context, 'ofArtifact', { ...name }, signal), 'versions'))
       const tracked = kind.tracked?.(trigger)
       if (tracked === undefined) return new Map(versions.map((version) => [version, '']))
       return withDigests(versions, await loadDigests(tracked, versions, { context, name, signal }))
@@ -77,7 +77,7 @@ async function loadDigests(pattern: string, versions: readonly string[], read: D
     )
   const { context, name, signal } = read
   return objectOf(
-    fieldOf(await askInfrastructure(context, '/artifacts/digests', { ...name, versions: wanted }, signal), 'digests'),
+    fieldOf(await askInfrastructure(context, 'digests', { ...name, versions: wanted }, signal), 'digests'),
   )
 }
 
@@ -91,7 +91,7 @@ async function describe(
   { name: version, after }: PolledChange,
   context: BackendContext,
 ): Promise<FoundVersion> {
-  const body = await askInfrastructure(context, '/artifacts/digests', { ...name, versions: [version] }).catch(() => undefined)
+  const body = await askInfrastructure(context, 'digests', { ...name, versions: [version] }).catch(() => undefined)
   const digest = textOf(after) ?? textOf(fieldAt(body, 'digests', version))
   return { ...name, version, digest, host: textOf(fieldOf(body, 'host')) }
 }

@@ -1,19 +1,22 @@
-import { fieldOf, isObject, type JsonObject, textOf } from '../../../json/values.ts'
+import type { JsonObject } from '../../../json/values.ts'
+import { toCaller } from '../../../ports/caller.ts'
+import type { VersionReads } from '../../../ports/infrastructure.ts'
 import type { BackendContext } from '../../backend.ts'
 
 /**
- * Accounts, their credentials and the restrictions of addresses are those of the infrastructure service.
+ * Accounts, their credentials and the restrictions of addresses are those of the infrastructure.
  *
  * @throws {Error} with its message
  */
 export async function askInfrastructure(
-  { call }: BackendContext,
-  path: string,
-  body: JsonObject,
+  { ports }: BackendContext,
+  read: keyof VersionReads,
+  wanted: JsonObject,
   signal?: AbortSignal,
 ): Promise<JsonObject> {
-  const answer = await call('clouddriver', { method: 'POST', path, body })
+  const { versions } = ports.infrastructure
+  if (versions === undefined) throw new Error('Only the embedded infrastructure service reads versions for triggers.')
+  const found = await versions[read](wanted, toCaller({}))
   signal?.throwIfAborted()
-  if (answer.status === 200 && isObject(answer.body)) return answer.body
-  throw new Error(textOf(fieldOf(answer.body, 'message')) ?? `The infrastructure service answered ${answer.status}.`)
+  return found
 }

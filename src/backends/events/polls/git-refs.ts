@@ -24,7 +24,7 @@ export const gitRefs: PolledSource = {
     if (!context.isEmbedded('clouddriver'))
       throw new PortError(400, 'Repositories are polled only with the embedded infrastructure service. Use webhooks.')
     const access = { ...accessOf(trigger), known }
-    const { digest, refs } = await askInfrastructure(context, '/artifacts/git/refs', access, signal)
+    const { digest, refs } = await askInfrastructure(context, 'gitRefs', access, signal)
     if (!isObject(refs)) {
       if (last !== undefined) return last
       throw new Error('The infrastructure service answered without refs.')
@@ -75,7 +75,7 @@ async function changedPaths(
   if (turn.problem !== undefined) return unknown(turn.problem)
   try {
     const change = { ...accessOf(trigger), ref: name, before, after }
-    const { paths } = await askInfrastructure(context, '/artifacts/git/changed-paths', change)
+    const { paths } = await askInfrastructure(context, 'changedPaths', change)
     return { paths: textsOf(paths) }
   } catch (error) {
     turn.problem = (error as Error).message

@@ -1,6 +1,6 @@
 /** Jobs that create, update and remove applications (docs/contracts/orchestration.md#jobs). */
-import { formatQuery, pathTo } from '../../../http/encode-path.ts'
-import { isObject, type JsonObject, listOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
+import { pathTo } from '../../../http/encode-path.ts'
+import { isObject, type JsonObject, textOf } from '../../../json/values.ts'
 import { describePermissionsProblem } from '../../rights/application-permissions.ts'
 import { StageError } from '../machine/failure.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
@@ -94,26 +94,12 @@ export const deleteApplicationStage: StageType = {
 async function verifyNoDependencies(context: TaskContext): Promise<TaskResult> {
   const name = applicationOf(context)
   const errors: string[] = []
-  const clusters = await clusterNames(context, name)
+  const clusters = await context.infrastructure.clusterNames(name)
   if (clusters.length > 0) errors.push(`Application has outstanding dependencies: clusters ${clusters.join(', ')}`)
-  const groups = await securityGroupNames(context, name)
+  const groups = await context.infrastructure.securityGroupNames(name)
   if (groups.length > 0) errors.push(`Application has outstanding dependencies: security groups ${groups.join(', ')}`)
   if (errors.length > 0) throw new StageError(errors)
   return { status: 'SUCCEEDED' }
-}
-
-async function clusterNames(context: TaskContext, name: string): Promise<string[]> {
-  const path = pathTo`/applications/${name}/clusters`
-  const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
-  return Object.values(objectOf(body)).flatMap((names) => listOf(names).map(String))
-}
-
-async function securityGroupNames(context: TaskContext, name: string): Promise<string[]> {
-  const path = `/search${formatQuery({ q: name, type: 'securityGroups', pageSize: 10_000, page: 1 })}`
-  const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
-  const hits = objectsOf(body).flatMap((set) => objectsOf(set['results']))
-  const own = hits.filter((hit) => String(hit['application'] ?? '').toLowerCase() === name.toLowerCase())
-  return own.map((hit) => String(hit['name'] ?? hit['id']))
 }
 
 async function deleteApplication(context: TaskContext): Promise<TaskResult> {

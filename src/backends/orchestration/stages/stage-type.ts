@@ -10,6 +10,7 @@
 import type { ServiceAnswer } from '../../../external/service-call.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import type { Rights } from '../../../ports/rights.ts'
+import type { Infrastructure } from '../../../ports/infrastructure.ts'
 import type { StageDescription } from '../../../stage-types/description.ts'
 import type { ServiceName } from '../../../upstreams/services.ts'
 import type { CallOutside } from '../../outside/call-outside.ts'
@@ -17,6 +18,7 @@ import type { Meter } from '../../regex/meter.ts'
 import type { ApplicationRight } from '../../rights/access.ts'
 import type { Revealed } from '../../secrets/secret-values.ts'
 import type { AnswerSource } from '../expressions/answers.ts'
+import type { PortOfStage } from '../for-stage.ts'
 import { conditionKey, type Execution, type Stage, type StagePlace } from '../model.ts'
 import type { Status } from '../statuses.ts'
 
@@ -124,6 +126,9 @@ export interface TaskContext {
    * @throws {StageError} when the service answers with any other error.
    */
   call(service: ServiceName, request: CollaboratorRequest, expected?: readonly number[]): Promise<ServiceAnswer>
+  readonly infrastructure: PortOfStage<Infrastructure>
+  /** Aborted when what the step waits for is of no interest any more. */
+  readonly signal: AbortSignal
   /** Whether a service is part of this process, and cheap to call. */
   isEmbedded(service: ServiceName): boolean
   /**

@@ -12,7 +12,7 @@ import { createTurn, isSpent, type Turn } from '../machine/turn.ts'
 import type { Execution, Stage } from '../model.ts'
 import { fieldProblemsOf } from '../stages/described-fields.ts'
 import { firstText, placesOf, stageAccountOf } from '../stages/infrastructure/cloud-context.ts'
-import { judgementPath, judgeOperations } from '../stages/infrastructure/cloud-task.ts'
+import { preview } from '../stages/infrastructure/cloud-task.ts'
 import { type CallStep, type Step, type Submission, stageTypeOf, type TaskContext, typeNameOf } from '../stages/stage-type.ts'
 import { describeMissingType } from '../stages/unknown-types.ts'
 import { createTaskContext } from '../task-context.ts'
@@ -147,7 +147,7 @@ class TaskJudge {
   async #judgeSteps(steps: readonly CallStep[], stage: Stage, job: number): Promise<boolean> {
     let submits = false
     for (const step of steps) {
-      const context = readingOnly(createTaskContext(this.#engine, { execution: this.#task, stage }))
+      const context = createTaskContext(this.#engine, { execution: this.#task, stage }, { isPreview: true })
       if (step.judge !== undefined) {
         const submission = await step.judge(context)
         if (submission === undefined) continue
@@ -171,7 +171,7 @@ class TaskJudge {
   async #judgeOperations({ operations }: Submission, context: TaskContext, job: number): Promise<void> {
     if (operations.length === 0) return
     const { stage } = context
-    const errors = await judgeOperations(context, operations)
+    const errors = await preview(context, operations)
     if (errors === undefined) this.#noteOpen(stage, job, 'clouddriver checks the operation once it arrives.')
     else if (errors.length > 0) throw new StageError(errors)
     for (const operation of operations) {
@@ -218,18 +218,6 @@ function isJudgeable(step: Step): step is CallStep {
 
 function isReading(step: Step): boolean {
   return 'execute' in step && step.readsOnly === true
-}
-
-/** A judgement changes nothing, whatever a step tries. */
-function readingOnly(context: TaskContext): TaskContext {
-  return {
-    ...context,
-    call: (service, request, expected) => {
-      const isJudging = service === 'clouddriver' && request.path.startsWith(judgementPath)
-      if (request.method !== 'GET' && !isJudging) throw new Error(`A judgement may not send ${request.method} to ${service}.`)
-      return context.call(service, request, expected)
-    },
-  }
 }
 
 const objectKeys = 'serverGroupName asgName loadBalancerName securityGroupName jobName imageName manifestName name'.split(' ')

@@ -1,13 +1,13 @@
 /** The provider `kubernetes`: objects of API servers, read through watches that reads open. */
 import { isDeepStrictEqual } from 'node:util'
-import type { FastifyInstance } from 'fastify'
 import type { ConsoleWish } from '../../../../agent/console.ts'
 import type { JsonObject } from '../../../../json/values.ts'
 import type { BackendContext } from '../../../backend.ts'
+import type { Access } from '../../../rights/access.ts'
 import { WorkLine } from '../../../stores/in-turns.ts'
 import type { Account, Instance, Job, LoadBalancer, Owned, OwnHit, OwnResource, SecurityGroup, ServerGroup } from '../../model.ts'
 import type { OperationTypes } from '../../operation-type.ts'
-import type { CloudProvider, ConsoleView, LogChoice, ManifestReads, MetricReads } from '../../provider.ts'
+import type { CloudProvider, ConsoleView, LogChoice, ManifestReads, MetricReads, PodContainer } from '../../provider.ts'
 import { OpenAccount } from './account.ts'
 import { SharedConnections } from './api/shared-connections.ts'
 import { type FullName, parseFullName } from './full-name.ts'
@@ -17,7 +17,7 @@ import type { KubernetesParts } from './parts.ts'
 import { createMetricReads } from './reads/group-metrics.ts'
 import { createManifestReads } from './reads/manifest-reads.ts'
 import { removeObject } from './reads/object-lookup.ts'
-import { ownerOfObject, podRoutes, readConsole, readProperties } from './reads/pod-logs.ts'
+import { ownerOfObject, propertiesOfPod, readConsole, readProperties } from './reads/pod-logs.ts'
 import { ReadsUnderWay } from './reads/reads-under-way.ts'
 import { Sharing } from './reads/sharing.ts'
 import { StoredApplications } from './reads/stored-applications.ts'
@@ -155,8 +155,8 @@ export class KubernetesProvider implements CloudProvider {
     return undefined
   }
 
-  routes(app: FastifyInstance): void {
-    podRoutes(app, this.#toParts())
+  podProperties(place: PodContainer, access: Access): Promise<JsonObject | undefined> {
+    return propertiesOfPod(place, access, this.#toParts())
   }
 
   start(): void {

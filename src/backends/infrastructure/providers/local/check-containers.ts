@@ -29,7 +29,7 @@ async function judge(account: LocalAccountSettings, { containers, answerMs, repo
     return [report.ok(tried, 'none is installed: the account runs programs only')]
   }
   try {
-    await callRuntime(containers.callerOf(account.name), ['info'], { timeoutMs: answerMs })
+    await callRuntime(containers.toCaller(account.name), ['info'], { timeoutMs: answerMs })
     return [report.ok(tried, `${found} works`)]
   } catch (error) {
     const advice = `see whether "${basename(found)} info" works for the user that runs the containers`

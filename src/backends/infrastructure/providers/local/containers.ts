@@ -71,7 +71,7 @@ export class Containers {
    */
   async resolve(account: string, file: ContainerPlan, signal: AbortSignal): Promise<ResolvedContainer> {
     await this.#removal
-    const caller = this.callerOf(account)
+    const caller = this.toCaller(account)
     const image = withoutTag(file.image)
     const before = await inspect(caller, image)
     const isFixed = image.includes('@') || /^(localhost\/|sha256:)/.test(image)
@@ -111,7 +111,7 @@ export class Containers {
 
   async #remove(account: string, id: string): Promise<boolean> {
     if (this.problemOf(account) !== undefined) return false
-    const caller = this.callerOf(account)
+    const caller = this.toCaller(account)
     // By its id, since a tag that has moved leaves an image without a name.
     await callRuntime(caller, ['image', 'rm', id]).catch(() => {})
     return (await inspect(caller, id)) === undefined
@@ -120,7 +120,7 @@ export class Containers {
   /** How podman and docker, which both have these options, start an instance; the environment is of the command itself. */
   commandOf(instance: ContainerOwner, container: GroupContainer, given: ContainerStart) {
     const { environment, limits, mounts, readable, stopMs } = given
-    const { runtime, environment: runtimeEnvironment } = this.callerOf(instance.account)
+    const { runtime, environment: runtimeEnvironment } = this.toCaller(instance.account)
     const name = `fairlead-${instance.id}`
     const options = [
       ...['--name', name, '--label', `fairlead.instance=${instance.id}`, '--label', `fairlead.agent=${this.#options.agentMark}`],
@@ -140,7 +140,7 @@ export class Containers {
   }
 
   /** Also where there is none: its start then says so. */
-  callerOf(account: string): RuntimeCaller {
+  toCaller(account: string): RuntimeCaller {
     const user = this.#options.users.of(account)
     const passedOn = Object.entries(process.env).filter(
       (entry): entry is [string, string] =>

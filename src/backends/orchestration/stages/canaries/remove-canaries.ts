@@ -1,13 +1,12 @@
 /** `cleanupCanaryClusters`, and the same after a cancellation: baseline and canary lose their traffic and go. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pathTo } from '../../../../http/encode-path.ts'
-import { fieldAt, isTrue, objectOf, objectsOf } from '../../../../json/values.ts'
+import { objectOf, objectsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { passedMs } from '../../machine/timeout.ts'
 import { type ServerGroupTarget, stageTargetFields } from '../infrastructure/cloud-context.ts'
-import { lastTaskOf, loadTask, monitorStep, postOperations, submitStep } from '../infrastructure/cloud-task.ts'
-import { inPlace, loadCluster } from '../infrastructure/server-groups.ts'
+import { lastTaskOf, monitorStep, submitOperations, submitStep } from '../infrastructure/cloud-task.ts'
+import { inPlace } from '../infrastructure/server-groups.ts'
 import { waitGoneStep } from '../infrastructure/waits.ts'
 import type { StageType, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import { type CanaryGroup, canaryGroupsOf, canaryStageOf, groupsAround } from './canary-groups.ts'
@@ -55,7 +54,9 @@ async function removal(context: TaskContext, change: (found: FoundGroup) => Oper
 
 async function findGroups(context: TaskContext, groups: readonly CanaryGroup[]): Promise<FoundGroup[]> {
   const found = groups.map(async ({ application, provider, account, clusters, regions, percent }) => {
-    const loaded = await Promise.all(clusters.map((cluster) => loadCluster(context, { application, provider, account, cluster })))
+    const loaded = await Promise.all(
+      clusters.map((cluster) => context.infrastructure.cluster({ application, provider, account, cluster })),
+    )
     const all = loaded.flatMap((each) => each ?? [])
     return regions
       .flatMap((region) => inPlace(all, region))
@@ -94,7 +95,7 @@ export async function removeCanaryGroups(context: TaskContext): Promise<void> {
     const operations = added.flatMap((each) => [...withoutTraffic(each), ...destroyed(each)])
     // Another attempt is another request.
     const name = `removeCanaries-${context.now}-${look}`
-    if (operations.length > 0) await postOperations(context, name, operations, pathTo`/${groups[0]?.provider ?? ''}/ops`)
+    if (operations.length > 0) await submitOperations(context, name, operations, groups[0]?.provider ?? '')
     await sleep(lookMs)
   }
   throw new StageError(['Baseline and canary of a cancelled analysis still exist.'])
@@ -109,8 +110,7 @@ async function isOneBeingCreated(context: TaskContext, now: number): Promise<boo
     const submission = creation.tasks.find(({ name }) => name === 'createServerGroup')
     const id = lastTaskOf(creation)
     if (id !== undefined) {
-      const task = await loadTask(context, id)
-      if (task !== undefined && !isTrue(fieldAt(task, 'status', 'completed'))) return true
+      if ((await context.infrastructure.task(id))?.isOver === false) return true
     } else if (submission?.status === 'CANCELED' && now - (submission.endTime ?? 0) < onItsWayMs) return true
   }
   return false

@@ -1,5 +1,3 @@
-/** The deployment strategy `canary`: more of the traffic step by step, and none as soon as one of the steps fails. */
-import { pathTo } from '../../../../http/encode-path.ts'
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf } from '../../../../json/values.ts'
 import { errorTexts, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
@@ -8,7 +6,7 @@ import { isFine } from '../../statuses.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
 import { locationOf, type ServerGroupTarget, stageProviderOf, stageTargetFields } from './cloud-context.ts'
-import { lastResults, postOperations, serverGroupNamesByRegion } from './cloud-task.ts'
+import { lastResults, serverGroupNamesByRegion, submitOperations } from './cloud-task.ts'
 import { takeBackStages, toOperations } from './recreate.ts'
 import {
   newGroupOf,
@@ -206,7 +204,7 @@ export async function cancelDeployment(context: TaskContext): Promise<void> {
     operations.push(...cancelOperations(context, target, isOver))
   }
   if (operations.length === 0) return
-  await postOperations(context, 'abortDeployment', operations, pathTo`/${stageProviderOf(stage.context)}/ops`)
+  await submitOperations(context, 'abortDeployment', operations, stageProviderOf(stage.context))
 }
 
 function cancelOperations(context: TaskContext, target: ServerGroupTarget, isOver: boolean): Operation[] {

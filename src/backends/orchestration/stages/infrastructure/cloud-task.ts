@@ -1,16 +1,6 @@
 /** Steps that submit operations to the infrastructure service and follow them (docs/contracts/infrastructure.md#operations). */
-import { encodeSegment, formatQuery, pathTo } from '../../../../http/encode-path.ts'
-import {
-  definedOf,
-  fieldAt,
-  fieldOf,
-  isTrue,
-  type JsonObject,
-  objectOf,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '../../../../json/values.ts'
+import { definedOf, fieldAt, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import type { CloudTask } from '../../../../ports/cloud-values.ts'
 import { failureRecord, RetryableError, StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
 import type { CallStep, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
@@ -19,9 +9,6 @@ import { stageAccountOf, stageProviderOf } from './cloud-context.ts'
 const secondMs = 1000
 export const minuteMs = 60 * secondMs
 export const hourMs = 60 * minuteMs
-
-/** Answers of 404 that a task may have until the service knows it. */
-const toleratedAbsences = 30
 
 /**
  * Pauses that suit a service that is done at once and one that takes an hour.
@@ -66,40 +53,28 @@ export function submitStep(
         ...added,
       }
       if (operations.length === 0) return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': undefined } }
-      const provider = stageProviderOf({ ...stage.context, ...added })
-      const body = await postOperations(context, name, operations, pathTo`/${provider}/ops`)
-      const id = textOf(fieldOf(body, 'id'))
-      if (id === undefined) throw new StageError(['clouddriver accepted the operation and named no task.'])
-      const reference = { id, resourceUri: textOf(fieldOf(body, 'resourceUri')) ?? `/task/${id}` }
-      return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': reference } }
+      const id = await submitOperations(context, name, operations, stageProviderOf({ ...stage.context, ...added }))
+      return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': { id, resourceUri: `/task/${id}` } } }
     },
   }
 }
 
-/** Only the embedded infrastructure service has it. */
-export const judgementPath = '/judge/'
-const unknownThere = [400, 401, 403, 404, 405, 415, 500, 501]
-
-/** Why the service would refuse operations; undefined: it does not say so beforehand. */
-export async function judgeOperations(
-  { call, stage }: TaskContext,
-  body: Submission['operations'],
-): Promise<string[] | undefined> {
-  const path = judgementPath + encodeSegment(stageProviderOf(stage.context))
-  const answer = await call('clouddriver', { method: 'POST', path, body }, unknownThere)
-  const { errors } = objectOf(answer.body)
-  return answer.status === 200 && Array.isArray(errors) ? textsOf(errors) : undefined
+/** @param name Together with the start of the stage, it names the request. @returns the id of the task */
+export function submitOperations(
+  { infrastructure, stage }: TaskContext,
+  name: string,
+  operations: Submission['operations'],
+  provider?: string,
+): Promise<string> {
+  return infrastructure.submit({ provider, id: `${stage.id}-${stage.startTime ?? 0}-${name}`, operations })
 }
 
-/** @param name Together with the start of the stage, it names the request. @param path By default for what belongs to no provider */
-export async function postOperations(
-  { call, stage }: TaskContext,
-  name: string,
-  body: Submission['operations'],
-  path = '/ops',
-): Promise<unknown> {
-  const query = formatQuery({ clientRequestId: `${stage.id}-${stage.startTime ?? 0}-${name}` })
-  return (await call('clouddriver', { method: 'POST', path: path + query, body, isRecognized: true })).body
+/** Why the infrastructure would refuse operations of the stage; undefined: it does not say so beforehand. */
+export function preview(
+  { infrastructure, stage }: TaskContext,
+  operations: Submission['operations'],
+): Promise<string[] | undefined> {
+  return infrastructure.preview({ provider: stageProviderOf(stage.context), operations })
 }
 
 /**
@@ -115,17 +90,15 @@ export function monitorStep(name = 'monitorTask', { expectsResult = false, read 
     execute: async (context) => {
       const id = lastTaskOf(context.stage)
       if (id === undefined) return { status: 'SUCCEEDED' }
-      const task = await loadTask(context, id)
-      if (task === undefined) return toleratedAbsence(context, id)
-      const shown = {
-        'kato.tasks': withTask(context.stage.context['kato.tasks'], task),
-        'kato.task.notFoundRetryCount': undefined,
-      }
-      const { status } = task
-      if (isTrue(fieldOf(status, 'failed'))) return { status: 'TERMINAL', context: { ...shown, exception: failureOf(task) } }
-      const results = objectsOf(task['resultObjects'])
-      const isOver = isTrue(fieldOf(status, 'completed')) && (!expectsResult || results.length > 0)
-      if (!isOver) return { status: 'RUNNING', context: shown, pollMs: pauseFor(context) }
+      const { infrastructure, signal, stage } = context
+      const [withinMs, begun] = [pauseFor(context), performance.now()]
+      const task = await infrastructure.followTask(id, { withinMs, signal })
+      const pollMs = Math.max(0, withinMs - (performance.now() - begun))
+      if (task === undefined) return { status: 'RUNNING', pollMs }
+      const { isOver, hasFailed, results } = task
+      const shown = { 'kato.tasks': withTask(stage.context['kato.tasks'], task) }
+      if (hasFailed) return { status: 'TERMINAL', context: { ...shown, exception: failureOf(task) } }
+      if (!isOver || (expectsResult && results.length === 0)) return { status: 'RUNNING', context: shown, pollMs }
       const found = read(results, context)
       return { status: 'SUCCEEDED', context: { ...shown, 'kato.task.lastStatus': 'SUCCEEDED', ...found }, outputs: found }
     },
@@ -137,19 +110,12 @@ export function lastTaskOf({ context }: Stage): string | undefined {
   return textOf(fieldAt(context, 'kato.last.task.id', 'id'))
 }
 
-/** Undefined: the service does not know it. */
-export async function loadTask({ call }: TaskContext, id: string): Promise<JsonObject | undefined> {
-  const { status, body } = await call('clouddriver', { method: 'GET', path: pathTo`/task/${id}` }, [404])
-  return status === 404 ? undefined : objectOf(body)
-}
-
 /** Results of the operation that ran when the stage was cancelled. @throws {RetryableError} while it still runs */
-export async function lastResults(context: TaskContext): Promise<JsonObject[]> {
+export async function lastResults(context: TaskContext): Promise<readonly JsonObject[]> {
   const id = lastTaskOf(context.stage)
-  const task = id === undefined ? undefined : await loadTask(context, id)
-  if (task === undefined) return []
-  if (!isTrue(fieldOf(task['status'], 'completed'))) throw new RetryableError(['The operation still runs.'])
-  return objectsOf(task['resultObjects'])
+  const task = id === undefined ? undefined : await context.infrastructure.task(id)
+  if (task?.isOver === false) throw new RetryableError(['The operation still runs.'])
+  return task?.results ?? []
 }
 
 interface MonitorOptions {
@@ -158,26 +124,20 @@ interface MonitorOptions {
   readonly read?: (results: readonly JsonObject[], context: TaskContext) => JsonObject
 }
 
-function toleratedAbsence(context: TaskContext, id: string): TaskResult {
-  const count = Number(context.stage.context['kato.task.notFoundRetryCount'] ?? 0) + 1
-  if (count > toleratedAbsences) throw new StageError([`clouddriver does not know its task ${id}.`])
-  return { status: 'RUNNING', context: { 'kato.task.notFoundRetryCount': count }, pollMs: secondMs }
-}
-
-function withTask(tasks: unknown, { id, status, history, resultObjects, outputs }: JsonObject): JsonObject[] {
+function withTask(tasks: unknown, { id, status, history, results, outputs }: CloudTask): JsonObject[] {
   const others = objectsOf(tasks).filter((task) => task['id'] !== id)
-  return [...others, { id, status, history, resultObjects, outputs, ...definedOf({ exception: exceptionIn(resultObjects) }) }]
+  return [...others, { id, status, history, resultObjects: results, outputs, ...definedOf({ exception: exceptionIn(results) }) }]
 }
 
-function exceptionIn(results: unknown): JsonObject | undefined {
-  return objectsOf(results).find(({ type }) => type === 'EXCEPTION')
+function exceptionIn(results: readonly JsonObject[]): JsonObject | undefined {
+  return results.find(({ type }) => type === 'EXCEPTION')
 }
 
 /** The error record of the stage: the message of the exception, else the last line of the history. */
-function failureOf(task: JsonObject): JsonObject {
-  const exception = exceptionIn(task['resultObjects'])
+function failureOf({ status, history, results }: CloudTask): JsonObject {
+  const exception = exceptionIn(results)
   const details = textsOf(exception?.['details'])
-  const lastLine = textOf(fieldOf(task['status'], 'status')) ?? textOf(objectsOf(task['history']).at(-1)?.['status'])
+  const lastLine = textOf(status['status']) ?? textOf(history.at(-1)?.['status'])
   const message = textOf(exception?.['message']) ?? lastLine ?? 'The operation failed and says no reason.'
   return {
     operation: textOf(exception?.['operation']),
@@ -185,38 +145,17 @@ function failureOf(task: JsonObject): JsonObject {
   }
 }
 
-/** Makes the service read again what the operation changed; one that reads live state answers at once. */
+/** Waits until what the operation changed can be read. */
 export function refreshStep(name: string, type: string, details: (context: TaskContext) => JsonObject[]): Step {
   return {
     name,
     timeoutMs: 12 * minuteMs,
     execute: async (context) => {
-      const { stage } = context
-      const place = pathTo`/cache/${stageProviderOf(stage.context)}/${type}`
-      const pending = stage.context['refresh.pending']
-      if (pending === undefined) {
-        const answers = await Promise.all(
-          details(context).map((body) => context.call('clouddriver', { method: 'POST', path: place, body }, [400, 404])),
-        )
-        const queued = answers.some(({ status }) => status === 202)
-        return queued ? { status: 'RUNNING', context: { 'refresh.pending': context.now } } : { status: 'SUCCEEDED' }
-      }
-      const answer = await context.call('clouddriver', { method: 'GET', path: place }, [400, 404])
-      const waiting = objectsOf(answer.body).some((entry) => isWaiting(entry, details(context), Number(pending)))
-      return waiting
-        ? { status: 'RUNNING', pollMs: secondMs }
-        : { status: 'SUCCEEDED', context: { 'refresh.pending': undefined } }
+      const { infrastructure, signal, stage } = context
+      await infrastructure.refresh({ provider: stageProviderOf(stage.context), type, details: details(context), signal })
+      return { status: 'SUCCEEDED' }
     },
   }
-}
-
-/** Whether an entry of the pending list is one of ours that was not read since the request. */
-function isWaiting(entry: JsonObject, ours: readonly JsonObject[], since: number): boolean {
-  const details = objectOf(entry['details'])
-  const isOurs = ours.some((each) =>
-    Object.entries(each).every(([key, value]) => details[key] === undefined || details[key] === value),
-  )
-  return isOurs && (Number(entry['processedCount'] ?? 0) < 1 || Number(entry['processedTime'] ?? 0) < since)
 }
 
 /** Server groups by place, of the results of creating ones: `serverGroupNames` holds `region:name`. */

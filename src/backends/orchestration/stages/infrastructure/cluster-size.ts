@@ -4,13 +4,13 @@ import { StageError } from '../../machine/failure.ts'
 import type { TaskContext, TaskResult } from '../stage-type.ts'
 import { requirePlaces } from './cloud-context.ts'
 import { comparisonOf } from './comparison.ts'
-import { inPlace, loadCluster, requireClusterPlace } from './server-groups.ts'
+import { inPlace, requireClusterPlace } from './server-groups.ts'
 
 export async function checkClusterSize(context: TaskContext): Promise<TaskResult> {
   const settings: JsonObject = { ...context.stage.context, ...objectOf(context.stage.context['context']) }
   const place = requireClusterPlace(settings, context)
   const { bound: expected, comparison, holds } = comparisonOf(settings, { bound: 'expected', byDefault: '==' })
-  const groups = (await loadCluster(context, place)) ?? []
+  const groups = (await context.infrastructure.cluster(place)) ?? []
   for (const region of requirePlaces(settings)) {
     const found = inPlace(groups, region).filter(({ isDisabled }) => !isTrue(settings['onlyEnabledServerGroups']) || !isDisabled)
     if (holds(found.length, expected)) continue

@@ -1,6 +1,7 @@
 /** Stages that work on the server groups of a cluster: disable, shrink, scale down (docs/contracts/infrastructure.md#cluster-stages). */
 import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
 import { type Effect, effectsKey } from '../../../../stage-types/effect.ts'
+import type { CloudServerGroup } from '../../../../ports/cloud-values.ts'
 import { providerTypes } from '../../../infrastructure/providers/all.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inheritedContext, type NewStage, type StageType, type TaskContext } from '../stage-type.ts'
@@ -14,15 +15,7 @@ import {
 } from './cloud-context.ts'
 import { monitorStep, submitStep } from './cloud-task.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
-import {
-  type CloudServerGroup,
-  compareAge,
-  inPlace,
-  loadCluster,
-  newestFirst,
-  requireClusterPlace,
-  servesAsGroup,
-} from './server-groups.ts'
+import { compareAge, inPlace, newestFirst, requireClusterPlace, servesAsGroup } from './server-groups.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { waitAllDownStep, waitEmptyStep, waitGoneStep } from './waits.ts'
 
@@ -136,7 +129,7 @@ async function chooseTargets(context: TaskContext, choose: Choice): Promise<Serv
   const place = requireClusterPlace(settings, context)
   const { provider, account, cluster } = place
   const regions = requirePlaces(settings)
-  const groups = await loadCluster(context, place)
+  const groups = await context.infrastructure.cluster(place)
   if (groups === undefined) {
     if (isTrue(settings['continueIfClusterNotFound']) || numberOf(settings['shrinkToSize']) === 0) return []
     throw new StageError([`The cluster ${cluster} was not found in the account ${account}.`])

@@ -11,6 +11,8 @@ import {
   textOf,
 } from '../../../../json/values.ts'
 import { clusterIn, type Effect, effectsKey, effectsOf } from '../../../../stage-types/effect.ts'
+import type { CloudServerGroup } from '../../../../ports/cloud-values.ts'
+import type { ClusterPlace } from '../../../../ports/infrastructure.ts'
 import { artifactsSeenBy, expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { RetryableError, StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
@@ -34,15 +36,7 @@ import {
 import { monitorStep, serverGroupNamesByRegion, submitStep } from './cloud-task.ts'
 import { mayRecreate, recreatedCapacity, recreateSteps } from './recreate.ts'
 import { refreshServerGroups, withoutNotes } from './server-group-operations.ts'
-import {
-  type CloudServerGroup,
-  type ClusterPlace,
-  inPlace,
-  loadCluster,
-  loadServerGroup,
-  newestFirst,
-  servesAsGroup,
-} from './server-groups.ts'
+import { inPlace, newestFirst, servesAsGroup } from './server-groups.ts'
 import { failureStages, strategyStages } from './strategies.ts'
 import { newGroupOf, sourceOf, strategyKey, strategyOf } from './strategy-parts.ts'
 import { tagStep } from './tag-server-group.ts'
@@ -276,11 +270,11 @@ async function findSource(context: TaskContext, region: string, byCapacity: bool
       region: textOf(given['region']) ?? region,
       name,
     }
-    const found = await loadServerGroup(context, target)
+    const found = await context.infrastructure.serverGroup(target)
     if (found === undefined) throw new StageError([`The source ${name} was not found in ${target.account}/${target.region}.`])
     return found
   }
-  const loaded = await Promise.all(sourceClusters(context).map((each) => loadCluster(context, each)))
+  const loaded = await Promise.all(sourceClusters(context).map((each) => context.infrastructure.cluster(each)))
   const groups = newestFirst(inPlace(loaded.find((each) => each !== undefined && each.length > 0) ?? [], region))
   const enabled = groups.filter(({ isDisabled }) => !isDisabled)
   // A canary that is under way does not tell what serves.

@@ -1,12 +1,10 @@
-/** Stages that find an image for later stages: of a cluster, or by tags. */
-import { pathTo } from '../../../../http/encode-path.ts'
-import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { fieldOf, type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import type { CloudServerGroup } from '../../../../ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
 import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
 import { requirePlaces, stageProviderOf } from './cloud-context.ts'
 import { requireClusterPlace } from './server-groups.ts'
-import { findClusterTarget } from './targets.ts'
 
 /** Words of the endpoint for the strategies by which a server group is selected. */
 const strategies: Readonly<Record<string, string>> = { NEWEST: 'newest', LARGEST: 'largest', OLDEST: 'oldest', FAIL: 'fail' }
@@ -29,15 +27,15 @@ async function findImage(context: TaskContext): Promise<TaskResult> {
   const onlyEnabled = !isFalse(stage.context['onlyEnabled'])
   const details: JsonObject[] = []
   for (const region of requirePlaces(stage.context)) {
-    const query = `?onlyEnabled=${onlyEnabled}&validateOldest=false`
-    const group = await findClusterTarget(context, { ...place, region, target }, query)
+    const wanted = { ...place, region, target, onlyEnabled, validateOldest: false }
+    const group = await context.infrastructure.target(wanted)
     if (group === undefined) {
       throw new StageError([
         `There is no ${onlyEnabled ? 'enabled ' : ''}server group of the cluster ${cluster} in ${account}/${region}` +
           `${onlyEnabled ? '. Set onlyEnabled to false to accept disabled ones' : ''}.`,
       ])
     }
-    const image = { ...objectOf(group['launchConfig']), ...objectOf(group['image']) }
+    const { image } = group
     details.push(detailOf(image, { region, provider, stage: stage.refId, group }))
   }
   return found(details)
@@ -45,7 +43,7 @@ async function findImage(context: TaskContext): Promise<TaskResult> {
 
 function detailOf(
   image: JsonObject,
-  { region, provider, stage, group }: { region: string; provider: string; stage: string; group?: JsonObject },
+  { region, provider, stage, group }: { region: string; provider: string; stage: string; group?: CloudServerGroup },
 ): JsonObject {
   const imageId = textOf(image['imageId']) ?? textOf(image['ami']) ?? textOf(image['name'])
   const imageName = textOf(image['imageName']) ?? textOf(image['name']) ?? imageId
@@ -57,7 +55,7 @@ function detailOf(
     region,
     cloudProvider: provider,
     refId: stage,
-    ...(group !== undefined && { sourceServerGroup: group['name'], buildInfo: group['buildInfo'] }),
+    ...(group !== undefined && { sourceServerGroup: group.name, buildInfo: group.buildInfo }),
   }
 }
 
@@ -80,14 +78,11 @@ async function findByTags(context: TaskContext): Promise<TaskResult> {
   const name = textOf(stage.context['packageName'])
   const provider = stageProviderOf(stage.context)
   if (name === undefined) throw new StageError(['The stage names no package: set "packageName".'])
-  const tags = Object.entries(objectOf(stage.context['tags']))
+  const tags = Object.fromEntries(Object.entries(objectOf(stage.context['tags'])).map(([tag, value]) => [tag, String(value)]))
   const details: JsonObject[] = []
   for (const region of requirePlaces(stage.context)) {
-    const query = new URLSearchParams({ q: name, region })
-    for (const [tag, value] of tags) query.set(`tag:${tag}`, String(value))
-    const path = `${pathTo`/${provider}/images/find`}?${query}`
-    const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
-    const [newest] = objectsOf(answer.body).toSorted((one, other) => createdAt(other) - createdAt(one))
+    const images = await context.infrastructure.images({ provider, text: name, region, tags })
+    const [newest] = images.toSorted((one, other) => createdAt(other) - createdAt(one))
     if (newest === undefined) throw new StageError([`There is no image of "${name}" with these tags in ${region}.`])
     const ids = objectOf(newest['amis'])[region]
     const imageId = Array.isArray(ids) ? textOf(ids[0]) : textOf(newest['imageId'])

@@ -1,19 +1,13 @@
 /** Stages on single instances: terminate, reboot, detach, register with load balancers, and deregister. */
 import { type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import type { CloudInstance } from '../../../../ports/cloud-values.ts'
+import type { InstancePlace } from '../../../../ports/infrastructure.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
 import { locationOf, serverGroupNameOf } from './cloud-context.ts'
 import { hourMs, monitorStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
-import {
-  type CloudInstance,
-  healthTypesOf,
-  type InstancePlace,
-  isDown,
-  isInstanceUp,
-  loadInstance,
-  loadServerGroup,
-} from './server-groups.ts'
+import { healthTypesOf, isDown, isInstanceUp } from './server-groups.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { followStarts, waitStep } from './waits.ts'
 
@@ -87,7 +81,7 @@ function instancesOf({ stage }: TaskContext): InstancePlace[] {
 function waitForInstances(name: string, isReached: (instance: CloudInstance | undefined) => boolean): Step {
   return waitStep(name, hourMs, async (context) => {
     for (const place of instancesOf(context)) {
-      if (!isReached(await loadInstance(context, place))) return `the instance ${place.id} is not ready`
+      if (!isReached(await context.infrastructure.instance(place))) return `the instance ${place.id} is not ready`
     }
     return undefined
   })
@@ -98,9 +92,10 @@ function waitTerminated(): Step {
   return waitStep('waitForTerminatedInstances', hourMs, async (context) => {
     const settings = context.stage.context
     const name = serverGroupNameOf(settings)
-    const group = name === undefined ? undefined : await loadServerGroup(context, { ...locationOf(settings), name })
+    const group = name === undefined ? undefined : await context.infrastructure.serverGroup({ ...locationOf(settings), name })
     for (const place of instancesOf(context)) {
-      const found = name === undefined ? await loadInstance(context, place) : group?.instances.find(({ id }) => id === place.id)
+      const found =
+        name === undefined ? await context.infrastructure.instance(place) : group?.instances.find(({ id }) => id === place.id)
       if (found !== undefined && found.launchTime <= Number(settings['terminatedAt'] ?? 0)) return `${place.id} still runs`
     }
     return undefined
@@ -114,12 +109,13 @@ function waitForRestart(): Step {
     const types = healthTypesOf(settings)
     const launched = objectOf(settings['launchTimes'])
     for (const place of instancesOf(context)) {
-      const found = await loadInstance(context, place)
+      const found = await context.infrastructure.instance(place)
       const isRestarted = found !== undefined && found.launchTime > Number(launched[place.id] ?? 0)
       if (isRestarted && (types?.length === 0 || isInstanceUp(found, types))) continue
       const missing = `the instance ${place.id} is not up again`
       if (found === undefined) return missing
-      const group = found.serverGroup && (await loadServerGroup(context, { ...locationOf(settings), name: found.serverGroup }))
+      const group =
+        found.serverGroup && (await context.infrastructure.serverGroup({ ...locationOf(settings), name: found.serverGroup }))
       return followStarts(context, group || undefined, { down: [found], dispensable: 0, missing })
     }
     return undefined
@@ -130,7 +126,7 @@ function waitForRestart(): Step {
 async function launchTimes(context: TaskContext): Promise<JsonObject> {
   const times: Record<string, number> = {}
   for (const place of instancesOf(context)) {
-    const found = await loadInstance(context, place)
+    const found = await context.infrastructure.instance(place)
     if (found === undefined)
       throw new StageError([`The instance ${place.id} does not exist in ${place.account}/${place.region}.`])
     times[place.id] = found.launchTime

@@ -1,6 +1,6 @@
 /** `runJob` and `destroyJob`: programs that run once on the infrastructure (docs/contracts/infrastructure.md#jobs). */
-import { pathTo } from '../../../../http/encode-path.ts'
-import { definedOf, fieldOf, isObject, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { definedOf, fieldOf, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import type { JobPlace } from '../../../../ports/infrastructure.ts'
 import { standalone } from '../../../../settings/standalone.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { isFalse, type Stage } from '../../model.ts'
@@ -25,8 +25,7 @@ export const runJobStage: StageType = {
   /** A cancelled stage leaves no job running. */
   async onCancel(context) {
     const job = jobOf(context)
-    if (job === undefined) return
-    await context.call('clouddriver', { method: 'DELETE', path: job.path }, [404])
+    if (job !== undefined) await context.infrastructure.removeJob(job)
   },
 }
 
@@ -79,12 +78,12 @@ export function readJobs(results: readonly JsonObject[]): JsonObject {
   return { 'deploy.jobs': jobs }
 }
 
-function jobOf({ stage, execution }: TaskContext): { name: string; path: string } | undefined {
+function jobOf({ stage, execution }: TaskContext): JobPlace | undefined {
   const [[location, names] = ['', []]] = Object.entries(objectOf(stage.context['deploy.jobs']))
   const [name] = textsOf(names)
   if (name === undefined) return undefined
   const application = textOf(stage.context['application']) ?? execution.application
-  return { name, path: pathTo`/applications/${application}/jobs/${requireAccount(stage.context)}/${location}/${name}` }
+  return { application, account: requireAccount(stage.context), location, name }
 }
 
 async function waitForJob(context: TaskContext): ReturnType<Extract<Step, { execute: unknown }>['execute']> {
@@ -93,25 +92,24 @@ async function waitForJob(context: TaskContext): ReturnType<Extract<Step, { exec
     throw new StageError([
       `${stageProviderOf(context.stage.context)} started no job in ${requirePlaces(context.stage.context)[0]}.`,
     ])
-  const answer = await context.call('clouddriver', { method: 'GET', path: job.path })
-  const status = objectOf(answer.body)
+  const status = await context.infrastructure.job(job)
   const shown = { jobStatus: status, completionDetails: status['completionDetails'] }
   const state = textOf(status['jobState'])
   if (state === 'Failed') return { status: 'TERMINAL', context: { ...shown, exception: failureOf(job.name, status) } }
   if (state !== 'Succeeded') return { status: 'RUNNING', context: shown, pollMs: pauseFor(context) }
-  const properties = await loadProperties(context, job.path)
+  const properties = await loadProperties(context, job)
   return { status: 'SUCCEEDED', context: { ...shown, ...properties }, outputs: { jobStatus: status, ...properties } }
 }
 
 /** The properties that the job has written to the file that the stage names. */
-async function loadProperties(context: TaskContext, place: string): Promise<JsonObject> {
+async function loadProperties(context: TaskContext, job: JobPlace): Promise<JsonObject> {
   const file = textOf(context.stage.context['propertyFile'])
   if (file === undefined) return {}
-  const { body } = await context.call('clouddriver', { method: 'GET', path: place + pathTo`/${file}` })
-  if (!isObject(body) || Object.keys(body).length === 0) {
+  const properties = await context.infrastructure.jobProperties({ ...job, file })
+  if (properties === undefined) {
     throw new StageError([`The job left no properties in "${file}". Write them as lines of the form name=value, or as JSON.`])
   }
-  return { ...body, propertyFileContents: body }
+  return { ...properties, propertyFileContents: properties }
 }
 
 function failureOf(name: string, status: JsonObject): JsonObject {

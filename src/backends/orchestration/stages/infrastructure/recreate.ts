@@ -1,7 +1,6 @@
-/** The deployment strategy `recreate`: what runs in the cluster ends before the new server group starts, and comes back if that fails. */
-import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { type Effect, effectsKey } from '../../../../stage-types/effect.ts'
+import { type CloudCapacity, type CloudServerGroup, toCapacity } from '../../../../ports/cloud-values.ts'
 import { hasOneWriter } from '../../../images/image-file.ts'
 import { providerTypes } from '../../../infrastructure/providers/all.ts'
 import { StageError } from '../../machine/failure.ts'
@@ -17,9 +16,9 @@ import {
   stageProviderOf,
   stageTargetFields,
 } from './cloud-context.ts'
-import { judgeOperations, minuteMs, monitorStep, submitStep } from './cloud-task.ts'
+import { minuteMs, monitorStep, preview, submitStep } from './cloud-task.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
-import { type CloudCapacity, type CloudServerGroup, inPlace, loadCluster, loadServerGroup, toCapacity } from './server-groups.ts'
+import { inPlace } from './server-groups.ts'
 import { type StrategyPlace, serverGroupStage, sourceOf, strategyKey, strategyOf } from './strategy-parts.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { waitEmptyStep } from './waits.ts'
@@ -87,7 +86,7 @@ async function planStop(
   const targets = stopped.filter(({ isDisabled }) => !isDisabled).map(({ name }) => ({ ...locationOf(stage.context), name }))
   await checkTrafficGuards(context, { targets, doing: 'stopping' })
   // What would be refused afterwards is refused while the former version still serves.
-  const errors = stopped.length === 0 ? [] : ((await judgeOperations(context, [await describe(context)])) ?? [])
+  const errors = stopped.length === 0 ? [] : ((await preview(context, [await describe(context)])) ?? [])
   if (errors.length > 0) throw new StageError(errors)
   return { status: 'SUCCEEDED', context: { ...notesOf(stopped, volume), ...sourceWithSize(stage, stopped) } }
 }
@@ -128,13 +127,12 @@ async function knownVolumes(context: TaskContext, imageId: string | undefined): 
   if (imageId === undefined) {
     const { account = place.account, region = place.region } = objectOf(stage.context['source'])
     const target = { ...place, account: String(account), region: String(region), name: source ?? '' }
-    return source === undefined ? [] : volumesOf((await loadServerGroup(context, target))?.all)
+    return source === undefined ? [] : volumesOf((await context.infrastructure.serverGroup(target))?.all)
   }
   const accounts = [place.account, ...[firstText(stage.context, 'imageAccount')].filter((each) => each !== undefined)]
   for (const account of accounts) {
-    const path = pathTo`/${place.provider}/images/${account}/${place.region}/${imageId}`
-    const { status, body } = await context.call('clouddriver', { method: 'GET', path }, [403, 404])
-    const [image] = status === 200 ? objectsOf(body) : []
+    const { provider, region } = place
+    const image = await context.infrastructure.image({ provider, account, region, name: imageId })
     if (image !== undefined) return volumesOf(image)
   }
   return []
@@ -158,7 +156,7 @@ async function groupsToStop(context: TaskContext): Promise<Stopped[]> {
   const before = stoppedOf(stage.context)
   const loaded = await Promise.all(
     createdClustersOf(stage.context, application).map((cluster) =>
-      loadCluster(context, { application, provider, account, cluster }),
+      context.infrastructure.cluster({ application, provider, account, cluster }),
     ),
   )
   const all = loaded.flatMap((groups) => groups ?? [])

@@ -1,17 +1,10 @@
 /** Arithmetic of resizing (docs/contracts/infrastructure.md#resizing). */
 import { isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../../json/values.ts'
+import { type CloudCapacity, type CloudServerGroup, toCapacity } from '../../../../ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 import { type ServerGroupTarget, serverGroupNameOf } from './cloud-context.ts'
-import {
-  type CloudCapacity,
-  type CloudServerGroup,
-  findServerGroupPlace,
-  inPlace,
-  loadCluster,
-  requireServerGroup,
-  toCapacity,
-} from './server-groups.ts'
+import { findServerGroupPlace, inPlace, requireServerGroup } from './server-groups.ts'
 
 /** The capacity that the stage asks for, given what the server group has now. */
 export async function resizedCapacity(
@@ -38,7 +31,7 @@ async function unpinnedCapacity(
       return scaled(capacity, settings, -1)
     case 'scale_to_cluster': {
       const place = await findServerGroupPlace(context, target)
-      const groups = place === undefined ? [] : inPlace((await loadCluster(context, place)) ?? [], target.region)
+      const groups = place === undefined ? [] : inPlace((await context.infrastructure.cluster(place)) ?? [], target.region)
       return grown(largestOf(groups.map((each) => each.capacity)), settings)
     }
     case 'scale_to_server_group':

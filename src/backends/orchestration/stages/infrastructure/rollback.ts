@@ -1,5 +1,3 @@
-/** `rollbackServerGroup` and `rollbackCluster`: bring back what ran before (docs/contracts/infrastructure.md#rollbacks). */
-import { pathTo } from '../../../../http/encode-path.ts'
 import {
   definedOf,
   fieldOf,
@@ -13,21 +11,14 @@ import {
   withoutNulls,
 } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
+import { type CloudServerGroup, toCapacity } from '../../../../ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
 import { cloudPlaceFields, locationOf, requirePlaces, stageProviderOf } from './cloud-context.ts'
-import { postOperations } from './cloud-task.ts'
+import { submitOperations } from './cloud-task.ts'
 import { shareVolume, startStages, stopStages, toOperations } from './recreate.ts'
-import {
-  type CloudServerGroup,
-  inPlace,
-  loadCluster,
-  newestFirst,
-  requireClusterPlace,
-  requireServerGroup,
-  toCapacity,
-} from './server-groups.ts'
+import { inPlace, newestFirst, requireClusterPlace, requireServerGroup } from './server-groups.ts'
 import { serverGroupStage } from './strategy-parts.ts'
 
 export const rollbackServerGroupStage: StageType = {
@@ -38,7 +29,7 @@ export const rollbackServerGroupStage: StageType = {
   onCancel: async (context) => {
     const operations = toOperations(giveBackStages(context.stage.context))
     if (operations.length === 0) return
-    await postOperations(context, 'abortRollback', operations, pathTo`/${stageProviderOf(context.stage.context)}/ops`)
+    await submitOperations(context, 'abortRollback', operations, stageProviderOf(context.stage.context))
   },
 }
 
@@ -198,7 +189,7 @@ async function determineCandidates(context: TaskContext): Promise<TaskResult> {
   const place = requireClusterPlace(settings, context)
   const { provider, account } = place
   const regions = requirePlaces(settings)
-  const groups = (await loadCluster(context, place)) ?? []
+  const groups = (await context.infrastructure.cluster(place)) ?? []
   const rollbacks: JsonObject[] = []
   for (const region of regions) {
     const here = newestFirst(inPlace(groups, region))
@@ -255,9 +246,7 @@ async function planFor(
 
 /** What the tag of the last deployment says. */
 async function previousImage(context: TaskContext, { name, account, region }: CloudServerGroup): Promise<JsonObject | undefined> {
-  const query = new URLSearchParams({ entityType: 'servergroup', entityId: name, account, region })
-  const answer = await context.call('clouddriver', { method: 'GET', path: `/tags?${query}` }, [404])
-  const tags = objectsOf(answer.body).flatMap((entity) => objectsOf(entity['tags']))
+  const tags = await context.infrastructure.entityTags({ account, region, name })
   const metadata = tags.find((tag) => tag['name'] === 'spinnaker:metadata')
   const previous = objectOf(objectOf(metadata?.['value'])['previousServerGroup'])
   return textOf(previous['imageId']) === undefined ? undefined : previous

@@ -7,7 +7,7 @@ import { inheritedContext, type NewStage, type StageType, type Step, type TaskCo
 import { effectOn, locationOf, type ServerGroupTarget, stageTargetFields, targetContext, targetOf } from './cloud-context.ts'
 import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
 import { resizedCapacity } from './resize.ts'
-import { loadServerGroup, requireServerGroup } from './server-groups.ts'
+import { requireServerGroup } from './server-groups.ts'
 import { splitByRegion } from './targets.ts'
 import { checkTrafficGuards, isWhole } from './traffic-guard.ts'
 import {
@@ -39,7 +39,7 @@ const destroy = targetStep('destroyServerGroup', 'destroyed', async (context, ta
 })
 
 const resize = targetStep('resizeServerGroup', 'resized', async (context, target) => {
-  if (mayBeMissing(context.stage) && (await loadServerGroup(context, target)) === undefined) return undefined
+  if (mayBeMissing(context.stage) && (await context.infrastructure.serverGroup(target)) === undefined) return undefined
   const group = await requireServerGroup(context, target)
   const capacity = await resizedCapacity(context, group, target)
   if (capacity.desired === 0) await checkTrafficGuards(context, { targets: [target], doing: 'resizing to 0' })

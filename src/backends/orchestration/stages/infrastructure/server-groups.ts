@@ -1,72 +1,11 @@
-/** Server groups as stages read them, and the rule for up and down. @see docs/contracts/infrastructure.md#waiting */
-import { pathTo } from '../../../../http/encode-path.ts'
-import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import { fieldOf, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
+import { type CloudCapacity, type CloudInstance, type CloudServerGroup, toCapacity } from '../../../../ports/cloud-values.ts'
+import type { ClusterPlace } from '../../../../ports/infrastructure.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Execution } from '../../model.ts'
 import type { TaskContext } from '../stage-type.ts'
 import { kubernetes, requireAccount, requireCluster, type ServerGroupTarget, stageProviderOf } from './cloud-context.ts'
-
-export interface CloudCapacity {
-  readonly min: number
-  readonly max: number
-  readonly desired: number
-}
-
-export interface CloudInstance {
-  readonly id: string
-  readonly healthState: string
-  readonly launchTime: number
-  /** Its name; full forms alone tell it. */
-  readonly serverGroup: string | undefined
-  readonly health: readonly JsonObject[]
-}
-
-export interface CloudServerGroup {
-  readonly name: string
-  readonly account: string
-  readonly region: string
-  readonly isDisabled: boolean
-  readonly createdTime: number
-  readonly capacity: CloudCapacity
-  readonly instances: readonly CloudInstance[]
-  readonly image: JsonObject
-  readonly buildInfo: unknown
-  /** The answer of the service. */
-  readonly all: JsonObject
-}
-
-export interface ClusterPlace {
-  readonly application: string
-  readonly provider: string
-  readonly account: string
-  readonly cluster: string
-}
-
-export function toCloudServerGroup(all: JsonObject, account: string): CloudServerGroup {
-  const { capacity, launchConfig } = all
-  return {
-    name: textOf(all['name']) ?? '',
-    account: textOf(all['account']) ?? textOf(all['accountName']) ?? account,
-    region: textOf(all['region']) ?? '',
-    isDisabled: isTrue(all['isDisabled']) || isTrue(all['disabled']),
-    createdTime: numberOf(all['createdTime']) ?? 0,
-    capacity: toBoundedCapacity(objectOf(capacity)),
-    instances: objectsOf(all['instances']).map(toInstance),
-    image: { ...objectOf(launchConfig), ...objectOf(all['image']) },
-    buildInfo: all['buildInfo'],
-    all,
-  }
-}
-
-export function toCapacity({ min, max, desired }: JsonObject): CloudCapacity {
-  return { min: numberOf(min) ?? 0, max: numberOf(max) ?? 0, desired: numberOf(desired) ?? 0 }
-}
-
-/** Providers without bounds report the desired number alone. */
-function toBoundedCapacity({ min, max, desired }: JsonObject): CloudCapacity {
-  return toCapacity({ min: min ?? desired, max: max ?? desired, desired })
-}
 
 /** Instances take traffic as long as their server group does: their health does not tell. */
 export function servesAsGroup({ all }: CloudServerGroup): boolean {
@@ -79,58 +18,11 @@ export function isWithoutTraffic(group: CloudServerGroup): boolean {
   return servesAsGroup(group) && Array.isArray(loadBalancers) && loadBalancers.length === 0
 }
 
-function toInstance(instance: JsonObject): CloudInstance {
-  return {
-    id: textOf(instance['id']) ?? textOf(instance['name']) ?? '',
-    healthState: textOf(instance['healthState']) ?? 'Unknown',
-    launchTime: numberOf(instance['launchTime']) ?? 0,
-    serverGroup: textOf(instance['serverGroup']),
-    health: objectsOf(instance['health']),
-  }
-}
-
-/** Undefined when the service does not have it. */
-export async function loadServerGroup(
-  context: TaskContext,
-  { account, region, name }: ServerGroupTarget,
-): Promise<CloudServerGroup | undefined> {
-  const path = pathTo`/serverGroups/${account}/${region}/${name}`
-  const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
-  return answer.status === 404 ? undefined : toCloudServerGroup(objectOf(answer.body), account)
-}
-
 /** @throws {StageError} when the service does not have it */
 export async function requireServerGroup(context: TaskContext, target: ServerGroupTarget): Promise<CloudServerGroup> {
-  const group = await loadServerGroup(context, target)
+  const group = await context.infrastructure.serverGroup(target)
   if (group !== undefined) return group
   throw new StageError([`The server group ${target.name} was not found in ${target.account}/${target.region}.`])
-}
-
-export interface InstancePlace {
-  readonly id: string
-  readonly account: string
-  readonly region: string
-}
-
-/** Undefined when the service does not have it. */
-export async function loadInstance(
-  context: TaskContext,
-  { id, account, region }: InstancePlace,
-): Promise<CloudInstance | undefined> {
-  const path = pathTo`/instances/${account}/${region}/${id}`
-  const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
-  return answer.status === 404 ? undefined : { ...toInstance(objectOf(answer.body)), id }
-}
-
-/** Undefined when the service does not have it. */
-export async function loadCluster(
-  context: TaskContext,
-  { application, provider, account, cluster }: ClusterPlace,
-): Promise<CloudServerGroup[] | undefined> {
-  const path = pathTo`/applications/${application}/clusters/${account}/${cluster}/${provider}`
-  const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
-  if (answer.status === 404) return undefined
-  return objectsOf(objectOf(answer.body)['serverGroups']).map((each) => toCloudServerGroup(each, account))
 }
 
 /** Server groups of one region or zone. */
@@ -180,7 +72,7 @@ export async function findServerGroupPlace(
     const { app, cluster, stack, detail } = parseMoniker(name)
     return { application: app ?? name, provider, account, cluster: cluster ?? name, stack, detail }
   }
-  const moniker = target.moniker ?? objectOf((await loadServerGroup(context, target))?.all['moniker'])
+  const moniker = target.moniker ?? objectOf((await context.infrastructure.serverGroup(target))?.all['moniker'])
   const [application, cluster, stack, detail] = ['app', 'cluster', 'stack', 'detail'].map((part) => textOf(moniker[part]))
   if (application === undefined || cluster === undefined) return undefined
   return { application, provider, account, cluster, stack: stack ?? null, detail: detail ?? null }

@@ -1,10 +1,8 @@
-/** Stages of one operation without further waiting: load balancers, security groups, images, snapshots, tags. */
-import { pathTo } from '../../../../http/encode-path.ts'
-import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, Step } from '../stage-type.ts'
 import { locationOf, placesOf, stageAccountOf } from './cloud-context.ts'
-import { minuteMs, monitorStep, postOperations, refreshStep, submitStep } from './cloud-task.ts'
+import { minuteMs, monitorStep, refreshStep, submitOperations, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
 import { waitStep } from './waits.ts'
 
@@ -67,8 +65,7 @@ function entityTagsStage(type: string): StageType {
         name: type,
         timeoutMs: 90_000,
         execute: async (context) => {
-          const body = await postOperations(context, type, [{ [type]: withoutNotes(context.stage.context) }])
-          const id = textOf(fieldOf(body, 'id'))
+          const id = await submitOperations(context, type, [{ [type]: withoutNotes(context.stage.context) }])
           return { status: 'SUCCEEDED', context: { 'notification.type': type.toLowerCase(), 'kato.last.task.id': { id } } }
         },
       },
@@ -93,15 +90,13 @@ function refreshNamed(type: string, nameKey: string): Step {
 
 /** Waits until the rules can be read back. */
 function waitSecurityGroup(): Step {
-  return waitStep('waitForUpsertedSecurityGroup', 10 * minuteMs, async ({ stage, call }) => {
+  return waitStep('waitForUpsertedSecurityGroup', 10 * minuteMs, async ({ stage, infrastructure }) => {
     const settings = stage.context
     const name = textOf(settings['securityGroupName']) ?? textOf(settings['name'])
     if (name === undefined) throw new StageError(['The stage names no security group: set "name".'])
-    const { account, provider, region } = locationOf(settings)
-    const path = pathTo`/securityGroups/${account}/${provider}/${region}/${name}`
-    const { status, body } = await call('clouddriver', { method: 'GET', path }, [404])
+    const found = await infrastructure.securityGroup({ ...locationOf(settings), name })
     const wanted = objectsOf(settings['ipIngress']).length + objectsOf(settings['securityGroupIngress']).length
-    const isThere = status !== 404 && (wanted === 0 || objectsOf(fieldOf(body, 'inboundRules')).length > 0)
+    const isThere = found !== undefined && (wanted === 0 || objectsOf(found['inboundRules']).length > 0)
     return isThere ? undefined : `the rules of ${name} cannot be read yet`
   })
 }

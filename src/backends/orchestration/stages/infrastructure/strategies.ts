@@ -1,5 +1,6 @@
 /** Deployment strategies: what follows the creation of a server group, and what undoes it (docs/contracts/infrastructure.md#strategies). */
 import { isTrue, type JsonObject, listOf, numberOf, objectOf, textOf } from '../../../../json/values.ts'
+import type { CloudCapacity } from '../../../../ports/cloud-values.ts'
 import { type Execution, isFalse, type Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
@@ -7,7 +8,6 @@ import { abortStages, canaryStages, hasHandedOver, takeShareAway } from './canar
 import { placesOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
 import { takeBackStages } from './recreate.ts'
 import { capacityOf, shareOf } from './resize.ts'
-import type { CloudCapacity } from './server-groups.ts'
 import {
   newGroupOf,
   pin,

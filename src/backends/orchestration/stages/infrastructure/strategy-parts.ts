@@ -1,5 +1,6 @@
 /** What deployment strategies are made of: where they work, what was there before, and stages of single server groups. */
 import { definedOf, isTrue, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { type CloudCapacity, toCapacity } from '../../../../ports/cloud-values.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { NewStage } from '../stage-type.ts'
 import {
@@ -10,7 +11,6 @@ import {
   stageAccountOf,
   stageProviderOf,
 } from './cloud-context.ts'
-import { type CloudCapacity, toCapacity } from './server-groups.ts'
 
 type Strategy = 'none' | 'highlander' | 'recreate' | 'redblack' | 'rollingredblack' | 'canary' | 'custom'
 

@@ -1,9 +1,8 @@
 /** Tags a new server group with its author and predecessor, for rollbacks. */
-import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
 import type { Step, TaskContext } from '../stage-type.ts'
 import { kubernetes, type ServerGroupTarget, stageProviderOf } from './cloud-context.ts'
-import { postOperations } from './cloud-task.ts'
-import { loadServerGroup } from './server-groups.ts'
+import { submitOperations } from './cloud-task.ts'
 import type { TargetsOf } from './waits.ts'
 
 export function tagStep(targets: TargetsOf): Step {
@@ -13,9 +12,7 @@ export function tagStep(targets: TargetsOf): Step {
     execute: async (context) => {
       // Tags belong to an application by the name of what they are about.
       if (stageProviderOf(context.stage.context) === kubernetes) return { status: 'SKIPPED' }
-      const features = await context.call('clouddriver', { method: 'GET', path: '/features/stages' }, [404])
-      const isKnown = objectsOf(features.body).some(({ name, enabled }) => name === 'upsertEntityTags' && isTrue(enabled))
-      if (!isKnown) return { status: 'SKIPPED' }
+      if (!(await context.infrastructure.operationNames()).includes('upsertEntityTags')) return { status: 'SKIPPED' }
       for (const target of targets(context)) {
         const { provider, name, account, region } = target
         const { application } = context.execution
@@ -23,7 +20,7 @@ export function tagStep(targets: TargetsOf): Step {
         const value = await metadataOf(context, target)
         const tags = [{ name: 'spinnaker:metadata', namespace: 'spinnaker', value, valueType: 'object' }]
         const operation = { upsertEntityTags: { entityRef, tags, isPartial: true } }
-        await postOperations(context, `tag-${region}-${name}`, [operation])
+        await submitOperations(context, `tag-${region}-${name}`, [operation])
       }
       return { status: 'SUCCEEDED' }
     },
@@ -50,7 +47,7 @@ async function predecessorOf(context: TaskContext, target: ServerGroupTarget): P
   const source = objectOf(context.stage.context['source'])
   const name = textOf(source['serverGroupName'])
   const region = textOf(source['region']) ?? target.region
-  const found = name === undefined ? undefined : await loadServerGroup(context, { ...target, region, name })
+  const found = name === undefined ? undefined : await context.infrastructure.serverGroup({ ...target, region, name })
   return (
     found && {
       name: found.name,

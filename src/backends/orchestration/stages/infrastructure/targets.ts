@@ -1,11 +1,10 @@
-/** Dynamic targets, and the stages that apply them per region. @see docs/contracts/infrastructure.md#deployment-stages */
-import { pathTo } from '../../../../http/encode-path.ts'
-import { fieldOf, type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import { fieldOf, type JsonObject, textOf } from '../../../../json/values.ts'
+import type { ClusterTarget } from '../../../../ports/infrastructure.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isTopLevel, type Stage } from '../../model.ts'
 import { inheritedContext, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { placesOf, requirePlaces } from './cloud-context.ts'
-import { type ClusterPlace, requireClusterPlace } from './server-groups.ts'
+import { requireClusterPlace } from './server-groups.ts'
 
 /** How often a lookup is repeated, a second apart. */
 const lookups = 15
@@ -54,28 +53,13 @@ async function determineTargets(context: TaskContext): Promise<TaskResult> {
   const place = requireClusterPlace(stage.context, context)
   const references: JsonObject[] = []
   for (const region of requirePlaces(stage.context)) {
-    const found = await findClusterTarget(context, { ...place, region, target })
+    const found = await context.infrastructure.target({ ...place, region, target })
     if (found === undefined) return absent(context, { ...place, region, target })
-    references.push({ region, serverGroupName: found['name'], asgName: found['name'], cloudProvider: place.provider, asg: found })
+    references.push({ region, serverGroupName: found.name, asgName: found.name, cloudProvider: place.provider, asg: found.all })
   }
   // The whole answers would be kept with the execution for each of the lookups.
   const shown = references.map(({ asg, ...reference }) => ({ ...reference, capacity: fieldOf(asg, 'capacity') }))
   return { status: 'SUCCEEDED', context: { targetReferences: shown }, outputs: { targetReferences: shown } }
-}
-
-export interface ClusterTarget extends ClusterPlace {
-  readonly region: string
-  /** `current_asg_dynamic`, `ancestor_asg_dynamic`, …; or `newest`, `previous`, `oldest`, `largest`, `fail`. */
-  readonly target: string
-}
-
-/** The full server group; undefined when there is none. */
-export async function findClusterTarget(context: TaskContext, place: ClusterTarget, query = ''): Promise<JsonObject | undefined> {
-  const { application, account, provider, cluster, region, target } = place
-  const clusterPath = pathTo`/applications/${application}/clusters/${account}/${cluster}/${provider}`
-  const path = clusterPath + pathTo`/${region}/serverGroups/target/${target}` + query
-  const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
-  return answer.status === 404 ? undefined : objectOf(answer.body)
 }
 
 function absent({ stage }: TaskContext, { account, region, cluster, target }: ClusterTarget): TaskResult {

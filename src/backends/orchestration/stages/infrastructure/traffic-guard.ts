@@ -1,17 +1,11 @@
 /** Traffic guards: protect the last healthy instances of a cluster. @see docs/contracts/infrastructure.md#traffic-guards */
 import { pathTo } from '../../../../http/encode-path.ts'
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import type { CloudServerGroup } from '../../../../ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 import type { ServerGroupTarget } from './cloud-context.ts'
-import {
-  type CloudServerGroup,
-  findServerGroupPlace,
-  inPlace,
-  loadCluster,
-  type ServerGroupPlace,
-  servesAsGroup,
-} from './server-groups.ts'
+import { findServerGroupPlace, inPlace, type ServerGroupPlace, servesAsGroup } from './server-groups.ts'
 
 /** What is about to be taken away: whole server groups, or single instances of them. */
 export interface Removal {
@@ -27,7 +21,7 @@ export async function checkTrafficGuards(context: TaskContext, { targets, instan
   for (const removed of (await groupByCluster(context, targets)).values()) {
     const [first] = removed
     if (first === undefined || !(await isGuarded(context, first))) continue
-    const groups = inPlace((await loadCluster(context, first.place)) ?? [], first.region)
+    const groups = inPlace((await context.infrastructure.cluster(first.place)) ?? [], first.region)
     const names = removed.map(({ name }) => name)
     const now = upIn(groups, () => true)
     if (now === 0) continue

@@ -1,6 +1,5 @@
-/** Steps that wait until server groups and instances are as wished (docs/contracts/infrastructure.md#waiting). */
-import { encodeValue, pathTo } from '../../../../http/encode-path.ts'
 import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import type { CloudInstance, CloudServerGroup } from '../../../../ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { passedMs, pausedMs } from '../../machine/timeout.ts'
 import { type Stage, waitingKey } from '../../model.ts'
@@ -8,15 +7,11 @@ import type { CallStep, Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { type ServerGroupTarget, targetOf } from './cloud-context.ts'
 import { hourMs, minuteMs, pauseFor } from './cloud-task.ts'
 import {
-  type CloudInstance,
-  type CloudServerGroup,
   findServerGroupPlace,
   healthTypesOf,
   isDown,
   isInstanceUp,
   isWithoutTraffic,
-  loadCluster,
-  loadServerGroup,
   servesAsGroup,
   wantedInstances,
 } from './server-groups.ts'
@@ -66,7 +61,7 @@ export function waitDownStep(): Step {
     const types = healthTypesOf(context.stage.context)
     if (types?.length === 0) return undefined
     const target = targetOf(context)
-    const group = await loadServerGroup(context, target)
+    const group = await context.infrastructure.serverGroup(target)
     // Whether it takes traffic is for the next step to see.
     if (group === undefined || servesAsGroup(group)) return undefined
     const named = textsOf(context.stage.context['instanceIdsToDisable'])
@@ -88,7 +83,7 @@ function wantedDown({ stage }: TaskContext, { instances }: CloudServerGroup): nu
 export function waitDisabledStep(): Step {
   return waitStep('waitForDisabledServerGroup', hourMs / 2, async (context) => {
     if (!isWhole(context.stage.context)) return undefined
-    const group = await loadServerGroup(context, targetOf(context))
+    const group = await context.infrastructure.serverGroup(targetOf(context))
     if (group === undefined || group.isDisabled || isWithoutTraffic(group)) return undefined
     return followTraffic(context, { missing: `${group.name} still counts as enabled`, group }, true)
   })
@@ -103,7 +98,7 @@ export function mayBeMissing({ context }: Pick<Stage, 'context'>): boolean {
 export function waitCapacityStep(): Step {
   return waitStep('waitForCapacityMatch', 2 * hourMs, async (context) => {
     const target = targetOf(context)
-    const group = await loadServerGroup(context, target)
+    const group = await context.infrastructure.serverGroup(target)
     if (group === undefined && mayBeMissing(context.stage)) return undefined
     if (group === undefined) throw new StageError([`The server group ${target.name} does not exist in ${target.region}.`])
     const total = group.instances.length
@@ -122,7 +117,7 @@ export function waitGoneStep(targets: TargetsOf = itsTarget): Step {
   return waitStep('waitForDestroyedServerGroup', hourMs / 2, async (context) => {
     for (const target of targets(context)) {
       const place = await findServerGroupPlace(context, target)
-      const groups = place === undefined ? [] : await loadCluster(context, place)
+      const groups = place === undefined ? [] : await context.infrastructure.cluster(place)
       const remains = groups?.some(({ name, region }) => name === target.name && region === target.region) ?? false
       if (remains) return `${target.name} still exists`
     }
@@ -134,7 +129,7 @@ export function waitGoneStep(targets: TargetsOf = itsTarget): Step {
 export function waitEmptyStep(targets: TargetsOf): Step {
   return waitStep('waitForNoInstances', hourMs / 2, async (context) => {
     for (const target of targets(context)) {
-      const group = await loadServerGroup(context, target)
+      const group = await context.infrastructure.serverGroup(target)
       if (group !== undefined && group.instances.length > 0) return `${group.name} still has ${group.instances.length} instances`
     }
     return undefined
@@ -147,7 +142,7 @@ export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskConte
     const types = healthTypesOf(context.stage.context)
     const found = targets(context)
     for (const target of found) {
-      const group = await loadServerGroup(context, target)
+      const group = await context.infrastructure.serverGroup(target)
       const up = group === undefined || types?.length === 0 ? 0 : servingIn(group, types)
       if (up > 0) return `${up} instances of ${target.name} still take traffic`
     }
@@ -179,7 +174,7 @@ async function lackOfUp(
 }
 
 async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Promise<CloudServerGroup | undefined> {
-  const group = await loadServerGroup(context, target)
+  const group = await context.infrastructure.serverGroup(target)
   if (group !== undefined) return group
   const age = passedMs(context.execution, context.stage.startTime ?? context.now, context.now)
   if (age > invisibleMs) throw new StageError([`The server group ${target.name} does not exist in ${target.region}.`])
@@ -273,14 +268,17 @@ const lastLines = 8
 const maxOutput = 1000
 
 /** What the program of an instance wrote last, as its console shows it; empty where there is none. */
-async function lastOutput({ call }: TaskContext, group: CloudServerGroup | undefined, { id }: CloudInstance): Promise<string> {
+async function lastOutput(
+  { infrastructure }: TaskContext,
+  group: CloudServerGroup | undefined,
+  { id }: CloudInstance,
+): Promise<string> {
   if (group === undefined) return ''
   const { account, region, all } = group
-  const provider = encodeValue(textOf(all['cloudProvider']) ?? textOf(all['type']) ?? '')
-  const path = `${pathTo`/instances/${account}/${region}/${id}/console`}?provider=${provider}&tail=${lastLines}`
+  const provider = textOf(all['cloudProvider']) ?? textOf(all['type']) ?? ''
   // Whatever keeps the output away must not take the place of the failure itself.
-  const answer = await call('clouddriver', { method: 'GET', path }, [403, 404]).catch(() => undefined)
-  const text = answer?.status === 200 ? (textOf(objectOf(answer.body)['output']) ?? '').trim() : ''
+  const parts = await infrastructure.output({ provider, account, region, id, lastLines }).catch(() => [])
+  const text = (parts.length === 1 ? String(parts[0]) : '').trim()
   return text && `\nThe last output of ${id}:\n${text.slice(-maxOutput)}`
 }
 

@@ -31,12 +31,12 @@ export function requireArtifact(place: StagePlace, what: string, { id, artifact,
 }
 
 /** The content of an artifact: text, or a value where the text is JSON. @throws {StageError} */
-export async function fetchArtifact({ call }: TaskContext, what: string, artifact: JsonObject): Promise<unknown> {
+export async function fetchArtifact({ infrastructure }: TaskContext, what: string, artifact: JsonObject): Promise<unknown> {
   const { type, reference } = artifact
   if (type === embedded && typeof reference === 'string') return Buffer.from(reference, 'base64').toString('utf8')
   if (textOf(artifact['artifactAccount']) === undefined)
     throw new StageError([`${what} needs an account from which it is fetched: set its account.`])
-  return (await call('clouddriver', { method: 'PUT', path: '/artifacts/fetch', body: artifact })).body
+  return infrastructure.fetchArtifact(artifact)
 }
 
 /** Whether its content can be read without another service. */

@@ -12,7 +12,7 @@ import {
   takeShareAway,
 } from '../infrastructure/canary.ts'
 import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
-import { inPlace, loadCluster, newestFirst } from '../infrastructure/server-groups.ts'
+import { inPlace, newestFirst } from '../infrastructure/server-groups.ts'
 import { newGroupOf, serverGroupStage, strategyPlaceOf } from '../infrastructure/strategy-parts.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
 
@@ -43,7 +43,12 @@ export async function canaryNotes(context: TaskContext, deployed: JsonObject): P
   const { name, namespace: region, annotations } = objectOf(deployed['metadata'])
   const [app, cluster] = ['application', 'cluster'].map((part) => String(fieldAt(annotations, `moniker.spinnaker.io/${part}`)))
   const created = `replicaSet ${String(name)}`
-  const groups = await loadCluster(context, { application: app ?? '', provider: kubernetes, account, cluster: cluster ?? '' })
+  const groups = await context.infrastructure.cluster({
+    application: app ?? '',
+    provider: kubernetes,
+    account,
+    cluster: cluster ?? '',
+  })
   const serving = inPlace(groups ?? [], String(region)).filter((group) => !group.isDisabled && group.name !== created)
   const [source] = newestFirst(serving)
   return {

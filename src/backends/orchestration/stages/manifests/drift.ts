@@ -1,6 +1,5 @@
 /** `checkManifestDrift`: fails when something else has changed what was deployed. */
-import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
-import { fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import { fieldOf, type JsonObject, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
 import { stageAccountOf } from '../infrastructure/cloud-context.ts'
@@ -15,12 +14,11 @@ export const checkManifestDriftStage: StageType = manifestStage({
 })
 
 async function check(context: TaskContext): Promise<TaskResult> {
-  const { stage, execution, call } = context
+  const { stage, execution, infrastructure } = context
   const settings = stage.context
   const application = textOf(settings['app']) ?? textOf(fieldOf(settings['moniker'], 'app')) ?? execution.application
-  const query = formatQuery({ account: stageAccountOf(settings), location: textOf(settings['location']) })
-  const { body } = await call('clouddriver', { method: 'GET', path: pathTo`/applications/${application}/drift` + query })
-  const drift = objectsOf(body)
+  const [account, location] = [stageAccountOf(settings), textOf(settings['location'])]
+  const drift = await infrastructure.drift({ application, account, location })
   const [first, ...others] = drift.map(describe)
   const found = { drift }
   if (first === undefined || isFalse(settings['failOnDrift'])) return { status: 'SUCCEEDED', context: found, outputs: found }

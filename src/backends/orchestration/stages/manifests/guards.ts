@@ -1,7 +1,7 @@
 /** Traffic guards for operations on single objects: the last healthy instances of a guarded cluster keep their traffic. */
 import { fieldOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { kubernetes } from '../infrastructure/cloud-context.ts'
-import { inPlace, loadCluster } from '../infrastructure/server-groups.ts'
+import { inPlace } from '../infrastructure/server-groups.ts'
 import { checkTrafficGuards } from '../infrastructure/traffic-guard.ts'
 import type { TaskContext } from '../stage-type.ts'
 import { kindOf, type ManifestTarget } from './manifest-context.ts'
@@ -35,7 +35,7 @@ async function ownedBy(
   { account, location, name }: ManifestTarget,
   { application, cluster }: { application: string; cluster: string },
 ): Promise<string[]> {
-  const groups = (await loadCluster(context, { application, provider: kubernetes, account, cluster })) ?? []
+  const groups = (await context.infrastructure.cluster({ application, provider: kubernetes, account, cluster })) ?? []
   const bareName = name.split(' ')[1]
   const isOwned = (manager: unknown) => fieldOf(manager, 'name') === bareName || fieldOf(manager, 'name') === name
   return inPlace(groups, location)

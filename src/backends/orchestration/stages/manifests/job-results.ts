@@ -1,25 +1,16 @@
 /** Results of a Kubernetes job: the properties that its containers have printed, and why it failed. */
-import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import type { JobPlace } from '../../../../ports/infrastructure.ts'
 import { failureRecord } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
+import { kubernetes } from '../infrastructure/cloud-context.ts'
 import type { TaskContext } from '../stage-type.ts'
-
-export interface JobPlace {
-  readonly account: string
-  readonly application: string
-  readonly location: string
-  /** `job run` */
-  readonly name: string
-  /** Where the service has its status. */
-  readonly path: string
-}
 
 /** What the container printed that `propertyFile` names: of the job, else of a pod of it that succeeded. Undefined: nothing. */
 export async function loadProperties(context: TaskContext, job: JobPlace, status: JsonObject): Promise<JsonObject | undefined> {
   const container = textOf(context.stage.context['propertyFile'])
   if (container === undefined) return {}
-  const own = await readProperties(context, job.path + pathTo`/${container}`)
+  const own = await context.infrastructure.jobProperties({ ...job, file: container })
   const properties = own ?? (await podProperties(context, job, { container, status }))
   return properties && { ...properties, propertyFileContents: properties }
 }
@@ -34,19 +25,13 @@ export function describeMissingProperties({ context }: Pick<Stage, 'context'>): 
 
 async function podProperties(
   context: TaskContext,
-  { account, application, location }: JobPlace,
+  job: JobPlace,
   { container, status }: { container: string; status: JsonObject },
 ): Promise<JsonObject | undefined> {
   const pod = objectsOf(status['pods']).find((each) => fieldOf(each['status'], 'phase') === 'Succeeded')
   const name = textOf(pod?.['name'])
   if (name === undefined) return undefined
-  const pods = pathTo`/applications/${application}/kubernetes/pods/${account}/${location}`
-  return readProperties(context, pods + pathTo`/${name}/${container}`)
-}
-
-async function readProperties({ call }: TaskContext, path: string): Promise<JsonObject | undefined> {
-  const { body } = await call('clouddriver', { method: 'GET', path }, [404])
-  return isObject(body) && Object.keys(body).length > 0 ? body : undefined
+  return context.infrastructure.podProperties({ ...job, provider: kubernetes, name, container })
 }
 
 /** The error record of the stage. */

@@ -1,15 +1,14 @@
-/** `runJob` on Kubernetes, and jobs of the configuration: a Job runs to its end, and hands its properties on. */
-import { pathTo } from '../../../../http/encode-path.ts'
 import { parseJson } from '../../../../json/json.ts'
 import { fieldAt, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import type { JobPlace } from '../../../../ports/infrastructure.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isFalse, type Stage, type StagePlace } from '../../model.ts'
 import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
-import { attempt, hourMs, monitorStep, pauseFor, postOperations, submitStep } from '../infrastructure/cloud-task.ts'
+import { attempt, hourMs, monitorStep, pauseFor, submitOperations, submitStep } from '../infrastructure/cloud-task.ts'
 import { keepJobResults, readJobs } from '../infrastructure/jobs.ts'
 import { inSequence, type StageType, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { fetchArtifact, requireArtifact } from './artifacts.ts'
-import { describeJobFailure, describeMissingProperties, type JobPlace, loadProperties } from './job-results.ts'
+import { describeJobFailure, describeMissingProperties, loadProperties } from './job-results.ts'
 import { manifestStage, operationFields } from './manifest-context.ts'
 import { judgedOnceResolved, resolveStep } from './manifest-source.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
@@ -27,7 +26,7 @@ const resolve = resolveStep('resolveRunJobSource', {
   },
 })
 
-const submit = submitStep('runJob', 'runjob', (context) => ({
+const start = submitStep('runJob', 'runjob', (context) => ({
   operations: [{ runJob: { application: context.execution.application, ...operationFields(context), source: 'text' } }],
   context: { cloudProvider: kubernetes, ...logsOf(context.stage.context['manifest']) },
 }))
@@ -36,7 +35,7 @@ const monitor = monitorStep('monitorDeploy', { read: readJobs })
 const wait: Step = { name: 'waitOnJobCompletion', timeoutMs: 2 * hourMs, timeoutFollowsStage: true, execute: waitForJob }
 const consume: Step = { name: 'consumeArtifact', timeoutMs: 5 * 60_000, execute: consumeArtifact }
 
-const jobSteps: readonly Step[] = [resolve, judgedOnceResolved(submit), monitor, promoteStep, wait, bindStep, consume]
+const jobSteps: readonly Step[] = [resolve, judgedOnceResolved(start), monitor, promoteStep, wait, bindStep, consume]
 
 /** @param prepare Steps ahead of the others @param complete The context with what the configuration fixes */
 export function jobStage(
@@ -82,17 +81,14 @@ function jobOf({ stage, execution }: StagePlace): JobPlace | undefined {
     ])
   if (job === undefined) return undefined
   const application = textOf(stage.context['application']) ?? execution.application
-  const account = requireAccount(stage.context)
-  const path = pathTo`/applications/${application}/jobs/${account}/${job.location}/${job.name}`
-  return { ...job, account, application, path }
+  return { ...job, account: requireAccount(stage.context), application }
 }
 
 async function waitForJob(context: TaskContext): Promise<TaskResult> {
   const job = jobOf(context)
   if (job === undefined) throw new StageError(['The stage started no job: the operation returned no name.'])
   return attempt(context, statusReads, async () => {
-    const { body } = await context.call('clouddriver', { method: 'GET', path: job.path })
-    const status = objectOf(body)
+    const status = await context.infrastructure.job(job)
     const shown = { jobStatus: status, completionDetails: status['completionDetails'] }
     const state = textOf(status['jobState'])
     if (state === 'Failed') {
@@ -140,11 +136,11 @@ function parseObject(text: string): unknown {
 /** A cancelled stage leaves no job running. */
 async function stopJob(context: TaskContext): Promise<void> {
   const job = jobOf(context)
-  if (job !== undefined) await context.call('clouddriver', { method: 'DELETE', path: job.path }, [404])
+  if (job !== undefined) await context.infrastructure.removeJob(job)
   else {
     const operations = startedJobs(context.stage).map((target) => ({ deleteManifest: deletionOf(context.stage, target) }))
     // The operation that starts the job may be under way; this one is done after it.
-    if (operations.length > 0) await postOperations(context, 'stopJob', operations, pathTo`/${kubernetes}/ops`)
+    if (operations.length > 0) await submitOperations(context, 'stopJob', operations, kubernetes)
   }
 }
 

@@ -1,5 +1,3 @@
-/** `waitForManifestToStabilize`: waits until deployed objects are as their manifests say (docs/contracts/kubernetes.md#status). */
-import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { passedMs, pausedMs } from '../../machine/timeout.ts'
@@ -118,15 +116,13 @@ async function judge(context: TaskContext, target: ManifestTarget, absenceMs: nu
   return { target, ...judgeStatus(body, isFalse(context.stage.context['failFast']), describe), warnings, events }
 }
 
-/** The object as the service reads it, live; undefined when there is none. */
-export async function loadManifest(
-  { call }: TaskContext,
+/** The object as it is now; undefined when there is none. */
+export function loadManifest(
+  { infrastructure }: TaskContext,
   { account, location, name }: ManifestTarget,
   includeEvents = false,
 ): Promise<JsonObject | undefined> {
-  const path = pathTo`/manifests/${account}/${location}/${name}` + formatQuery({ includeEvents })
-  const answer = await call('clouddriver', { method: 'GET', path }, [404])
-  return answer.status === 404 ? undefined : objectOf(answer.body)
+  return infrastructure.manifest({ account, region: location, name, includeEvents })
 }
 
 function absent(

@@ -1,5 +1,4 @@
 /** `resolveTargetManifest`: the newest, oldest, largest … object of a cluster as the target of a stage. */
-import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
@@ -25,7 +24,7 @@ function isDynamic({ context }: Stage): boolean {
 }
 
 async function findTarget(context: TaskContext): Promise<TaskResult> {
-  const { stage, execution, call } = context
+  const { stage, execution, infrastructure } = context
   const settings = stage.context
   const account = requireAccount(settings)
   const location = locationIn(settings)
@@ -36,9 +35,9 @@ async function findTarget(context: TaskContext): Promise<TaskResult> {
     return value
   }) as [string, string, string]
   const app = textOf(settings['app']) ?? textOf(fieldOf(settings['moniker'], 'app')) ?? execution.application
-  const clusterPath = pathTo`/manifests/${account}/${location}/${kind}/cluster/${app}/${cluster}`
-  const answer = await call('clouddriver', { method: 'GET', path: clusterPath + pathTo`/dynamic/${criteria}` }, [404])
-  const manifestName = answer.status === 404 ? undefined : toFullName(answer.body, kind)
+  const place = { account, location, kind, application: app, cluster }
+  const found = await infrastructure.manifestByCriterion({ ...place, criterion: criteria })
+  const manifestName = found && toFullName(found, kind)
   if (manifestName === undefined) {
     throw new StageError([
       `There is no ${kind} for "${criteria}" of the cluster "${cluster}" of ${app} in ${account}/${location}. Check kind, cluster and application.`,

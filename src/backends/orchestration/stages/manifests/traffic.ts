@@ -1,13 +1,12 @@
-/** Traffic of replica sets: what a strategy does with older versions, and what a failed deployment undoes. */
-import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldAt, isTrue, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import type { CloudServerGroup } from '../../../../ports/cloud-values.ts'
 import { type Execution, isFalse, type Stage } from '../../model.ts'
 import { isHalt } from '../../statuses.ts'
 import { hasHandedOver } from '../infrastructure/canary.ts'
 import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
-import { lastResults, postOperations } from '../infrastructure/cloud-task.ts'
+import { lastResults, submitOperations } from '../infrastructure/cloud-task.ts'
 import { toOperations } from '../infrastructure/recreate.ts'
-import { type CloudServerGroup, inPlace, loadCluster } from '../infrastructure/server-groups.ts'
+import { inPlace } from '../infrastructure/server-groups.ts'
 import { usualRemaining } from '../infrastructure/strategy-parts.ts'
 import { inSequence, type NewStage, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { abortManifestCanary, canaryNotes, cancelManifestCanary, manifestCanaryStages, trafficOptionsOf } from './canary.ts'
@@ -80,13 +79,13 @@ async function findOld(context: TaskContext, manifest: JsonObject, deployed: rea
   const location = String(fieldAt(manifest, 'metadata', 'namespace'))
   const [app, cluster] = ['application', 'cluster'].map((part) => fieldAt(manifest, 'metadata', 'annotations', prefix + part))
   if (typeof app !== 'string' || typeof cluster !== 'string') return []
-  const path = pathTo`/manifests/${account}/${location}/replicaSet/cluster/${app}/${cluster}`
-  const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
+  const wanted = { account, location, kind: 'replicaSet', application: app, cluster }
+  const manifests = await context.infrastructure.manifestsOfCluster(wanted)
   const isNew = (name: string) =>
     deployed.some(({ metadata }) => `replicaset ${String(fieldAt(metadata, 'name'))}` === name.toLowerCase())
-  const names = objectsOf(body).flatMap((each) => toFullName(each, 'replicaSet') ?? [])
+  const names = manifests.flatMap((each) => toFullName(each, 'replicaSet') ?? [])
   const groups = inPlace(
-    (await loadCluster(context, { application: app, provider: kubernetes, account, cluster })) ?? [],
+    (await context.infrastructure.cluster({ application: app, provider: kubernetes, account, cluster })) ?? [],
     location,
   )
   const old = names.filter((name) => !isNew(name)).map((name) => ({ name, group: groups.find((group) => isSame(group, name)) }))
@@ -246,7 +245,7 @@ export async function cancelManifests(context: TaskContext): Promise<void> {
   const created = names.filter(({ name }) => kindOf(name) === 'replicaset' && !isOlder(stage, name, manifests))
   if (created.length === 0) return
   const stages = created.map(({ location, name }) => stageOn(stage, 'disableManifest', { location, manifestName: name, app }))
-  await postOperations(context, 'abortDeployment', toOperations(stages), pathTo`/${kubernetes}/ops`)
+  await submitOperations(context, 'abortDeployment', toOperations(stages), kubernetes)
 }
 
 /** Also by an operation that ran when the stage was cancelled. */

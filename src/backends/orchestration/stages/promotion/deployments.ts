@@ -4,7 +4,6 @@ import type { Environment } from '../../../../environments/declaration.ts'
 import { imagesIn, repositoryOf } from '../../../../environments/images.ts'
 import { deploysTo, toTarget } from '../../../../environments/pipelines.ts'
 import { type Running, type RunningCluster, runningIn, versionsOf } from '../../../../environments/running.ts'
-import { pathTo } from '../../../../http/encode-path.ts'
 import { parseIfJson } from '../../../../json/json.ts'
 import { fieldAt, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
@@ -12,7 +11,6 @@ import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
 import { createdClustersOf, kubernetes } from '../infrastructure/cloud-context.ts'
 import { withoutNotes } from '../infrastructure/server-group-operations.ts'
-import { loadServerGroup } from '../infrastructure/server-groups.ts'
 import { withoutResults } from '../manifests/manifest-context.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
 import { applicationOf, type Places } from './places.ts'
@@ -144,10 +142,10 @@ async function serverGroupStage(context: TaskContext, target: Target, former: Fo
 /** As its full form names it. @throws {StageError} */
 async function imageOf(
   context: TaskContext,
-  { provider, account, region, serverGroups, cluster }: RunningCluster,
+  { account, region, serverGroups, cluster }: RunningCluster,
 ): Promise<string> {
   const name = textOf(serverGroups[0]?.['name'])
-  const group = name === undefined ? undefined : await loadServerGroup(context, { provider, account, region, name })
+  const group = name === undefined ? undefined : await context.infrastructure.serverGroup({ account, region, name })
   const [version] = versionsOf(group?.all ?? {})
   if (version !== undefined) return version.image
   throw new StageError([`The image that ${cluster} runs in ${account}/${region} is not known, so it cannot be promoted.`])
@@ -243,9 +241,8 @@ async function loadApplied(context: TaskContext, { account, region, present, sou
   const [group = {}] = from.serverGroups
   const manager = textOf(objectsOf(group['serverGroupManagers'])[0]?.['name'])
   const name = manager === undefined ? String(group['name']) : `deployment ${manager}`
-  const path = pathTo`/manifests/${from.account}/${from.region}/${name}`
-  const { body } = await context.call('clouddriver', { method: 'GET', path })
-  const annotations = fieldAt(body, 'manifest', 'metadata', 'annotations')
+  const found = await context.infrastructure.manifest({ ...from, name, includeEvents: false })
+  const annotations = fieldAt(found, 'manifest', 'metadata', 'annotations')
   const applied = parseIfJson(textOf(objectOf(annotations)['kubectl.kubernetes.io/last-applied-configuration']) ?? '')
   if (!isObject(applied)) {
     throw new StageError([`${name} in ${account}/${region} does not say how it was deployed: deploy it once by a pipeline.`])

@@ -27,24 +27,23 @@ export function applicationOf({ execution, stage }: StagePlace): string {
 /** @throws {StageError} for an environment that the application does not have */
 export async function loadPlaces(context: TaskContext): Promise<Places> {
   const application = applicationOf(context)
-  const ask = async (service: 'front50' | 'clouddriver', path: string) =>
-    (await context.call(service, { method: 'GET', path }, [404])).body
+  const ask = async (path: string) => (await context.call('front50', { method: 'GET', path }, [404])).body
   const [attributes, stored, accounts, groups] = await Promise.all([
-    ask('front50', pathTo`/v2/applications/${application}`),
-    ask('front50', pathTo`/pipelines/${application}`),
-    ask('clouddriver', '/credentials'),
+    ask(pathTo`/v2/applications/${application}`),
+    ask(pathTo`/pipelines/${application}`),
+    context.infrastructure.accounts(),
     loadGroups(context),
   ])
   const pipelines = objectsOf(stored)
   const used = groups.map(accountOf)
   const { list, problem } = environmentsOf(objectOf(attributes)['environments'], {
-    accounts: objectsOf(accounts),
+    accounts,
     pipelines,
     used,
   })
   if (problem !== undefined) throw new StageError([problem])
   const { from, to } = chosen(list, context)
-  return { from, to, pipelines, groups, accounts: toAccounts(objectsOf(accounts)) }
+  return { from, to, pipelines, groups, accounts: toAccounts(accounts) }
 }
 
 /** The one before `to`, unless the stage names another. */
@@ -76,8 +75,7 @@ export function readEnvironment(kept: unknown): Environment {
 }
 
 async function loadGroups(context: TaskContext): Promise<JsonObject[]> {
-  const path = pathTo`/applications/${applicationOf(context)}/serverGroups`
-  return objectsOf((await context.call('clouddriver', { method: 'GET', path }, [404])).body)
+  return context.infrastructure.serverGroups(applicationOf(context))
 }
 
 export async function loadRunning(context: TaskContext, environment: Environment): Promise<Running> {

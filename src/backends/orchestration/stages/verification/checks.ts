@@ -1,5 +1,5 @@
 /** Kinds of checks of `verify`: what one look at a deployment tells. */
-import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
+import { formatQuery } from '../../../../http/encode-path.ts'
 import { parseIfJson } from '../../../../json/json.ts'
 import { fieldAt, fieldOf, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { CallError } from '../../../../net/call.ts'
@@ -177,16 +177,15 @@ function shareOf(errors: number | undefined, requests: number | undefined): numb
 /** The sum of what is counted, the average of all else. Undefined: nothing is known. @throws {StageError} for an unknown metric */
 async function metricOf(context: TaskContext, group: DeployedGroup, metric: string): Promise<number | undefined> {
   const { provider, account, region, name } = group
-  const path = pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` + formatQuery({ serverGroup: name })
-  const { status, body } = await context.call('clouddriver', { method: 'GET', path }, [404])
-  if (status === 404) throw new StageError([`There is no metric "${metric}" of ${name} in ${account}/${region}.`])
+  const found = await context.infrastructure.statistics({ provider, account, region, metric, serverGroup: name })
+  if (found === undefined) throw new StageError([`There is no metric "${metric}" of ${name} in ${account}/${region}.`])
   const since = context.stage.startTime ?? context.now
-  const reported = [...objectsOf(fieldOf(body, 'datapoints')), objectOf(fieldOf(body, 'latest'))]
+  const reported = [...objectsOf(found['datapoints']), objectOf(found['latest'])]
   const points = reported.filter(({ timestamp }) => (numberOf(timestamp) ?? 0) > since)
   const values = points.flatMap(({ sum, average }) => numberOf(sum) ?? numberOf(average) ?? [])
   if (values.length === 0) return undefined
   const total = values.reduce((all, value) => all + value, 0)
-  return fieldOf(body, 'unit') === 'Count' ? total : total / values.length
+  return found['unit'] === 'Count' ? total : total / values.length
 }
 
 /** Whether the text must not appear. */
@@ -217,9 +216,6 @@ async function hasOutput(
   { provider, account, region, id }: DeployedGroup & { readonly id: string },
   pattern: string,
 ): Promise<boolean> {
-  const path = pathTo`/instances/${account}/${region}/${id}/console` + formatQuery({ provider })
-  const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
-  const output = fieldOf(body, 'output')
-  const texts = typeof output === 'string' ? [output] : objectsOf(output).map((part) => String(part['output']))
+  const texts = await context.infrastructure.output({ provider, account, region, id })
   return texts.some((text) => occursIn(pattern, text, createRegexMeter()))
 }

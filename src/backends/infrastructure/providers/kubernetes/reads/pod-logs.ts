@@ -1,12 +1,9 @@
 /** Consoles of pods, and what jobs have printed for the pipeline. */
-import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '../../../../../json/values.ts'
-import { userOf } from '../../../../requests/request-caller.ts'
-import { pathValues } from '../../../../requests/request-values.ts'
-import { requireAccess } from '../../../../rights/access.ts'
+import type { Access } from '../../../../rights/access.ts'
 import type { Owned } from '../../../model.ts'
-import type { ConsoleView, LogChoice } from '../../../provider.ts'
-import { checkOwned, checkReadable } from '../../../route.ts'
+import type { ConsoleView, LogChoice, PodContainer } from '../../../provider.ts'
+import { checkOwned } from '../../../route.ts'
 import { isApiError } from '../api/api-error.ts'
 import { loadOwned } from '../controllers.ts'
 import { parseFullName } from '../full-name.ts'
@@ -63,18 +60,16 @@ export async function readProperties(
   return undefined
 }
 
-/** Route for what a container of a pod has printed for a pipeline. */
-export function podRoutes(app: FastifyInstance, parts: KubernetesParts): void {
-  app.get('/applications/:application/kubernetes/pods/:account/:location/:pod/:container', async (request) => {
-    const wanted = pathValues(request, 'application', 'account', 'location', 'pod', 'container')
-    const access = await requireAccess(parts.context, userOf(request))
-    checkReadable(access, wanted.application, 'application')
-    checkReadable(access, wanted.account, 'account')
-    const account = parts.account(wanted.account)
-    const found = account && (await findObject(account, wanted.location, `pod ${wanted.pod}`))
-    if (account === undefined || found === undefined) return {}
-    checkOwned(access, await loadOwned(account, found.object))
-    const log = { namespace: wanted.location, pods: [wanted.pod], container: wanted.container }
-    return (await answered(account, () => readProperties(account, log, parts.settings.log))) ?? {}
-  })
+/** What a container of a pod has printed for a pipeline. @throws {PortError} 403, 5xx */
+export async function propertiesOfPod(
+  { account: name, location, pod, container }: PodContainer,
+  access: Access,
+  parts: KubernetesParts,
+): Promise<JsonObject | undefined> {
+  const account = parts.account(name)
+  const found = account && (await findObject(account, location, `pod ${pod}`))
+  if (account === undefined || found === undefined) return undefined
+  checkOwned(access, await loadOwned(account, found.object))
+  const log = { namespace: location, pods: [pod], container }
+  return answered(account, () => readProperties(account, log, parts.settings.log))
 }
