@@ -1,13 +1,11 @@
 /** Infrastructure of a clouddriver elsewhere: its paths and shapes, and its ways to be late. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PortError } from '../ports/port-error.ts'
-import { type Caller } from '../ports/caller.ts'
-import { type CallService, type ServiceAnswer, type ServiceCall } from './service-call.ts'
 import { accountOf } from '../backends/infrastructure/operation-type.ts'
 import { type Access, describeMissing } from '../backends/rights/access.ts'
 import { encodeSegment, formatQuery, pathTo } from '../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { usersOf } from '../names/acting-users.ts'
+import type { Caller } from '../ports/caller.ts'
 import { type CloudTask, toCloudInstance, toCloudServerGroup, toCloudTask } from '../ports/cloud-values.ts'
 import type {
   ClusterPlace,
@@ -18,6 +16,8 @@ import type {
   OperationRequest,
   RefreshRequest,
 } from '../ports/infrastructure.ts'
+import { PortError } from '../ports/port-error.ts'
+import type { CallService, ServiceAnswer, ServiceCall } from './service-call.ts'
 
 interface ClouddriverOptions {
   readonly call: CallService

@@ -1,6 +1,7 @@
 /** Infrastructure, as other capabilities use it: operations that change it, and what is there. */
-import { type Caller } from './caller.ts'
+
 import type { JsonObject } from '../json/values.ts'
+import type { Caller } from './caller.ts'
 import type { CloudInstance, CloudServerGroup, CloudTask } from './cloud-values.ts'
 import type { PortRules } from './rules.ts'
 

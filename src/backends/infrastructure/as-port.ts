@@ -1,9 +1,9 @@
 /** The infrastructure of this process as other capabilities use it: the answers of its routes, with their rights. */
 import { parseIfJson, parseJson } from '../../json/json.ts'
 import { isObject, type JsonObject, listOf, objectOf, objectsOf, textsOf } from '../../json/values.ts'
+import { anonymous, type Caller } from '../../ports/caller.ts'
 import { toCloudInstance, toCloudServerGroup, toCloudTask } from '../../ports/cloud-values.ts'
 import type { Infrastructure as InfrastructurePort, JobPlace, OperationRequest } from '../../ports/infrastructure.ts'
-import { anonymous, type Caller } from '../../ports/caller.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { isSlices } from '../requests/slices.ts'
 import { toStorageError } from '../stores/storage-error.ts'

@@ -1,8 +1,8 @@
 /** Reads of Git repositories for other back ends, with the credentials of artifact accounts. */
 import { dirname, join } from 'node:path'
 import { type JsonObject, objectsOf, textOf } from '../../json/values.ts'
-import { type BackendContext } from '../backend.ts'
 import { PortError } from '../../ports/port-error.ts'
+import type { BackendContext } from '../backend.ts'
 import { gitArtifacts } from './artifact-accounts/git.ts'
 import type { GitAccount } from './artifact-accounts/git-access.ts'
 import { checkCommit, checkRef, GitMirrors } from './artifact-accounts/git-mirrors.ts'

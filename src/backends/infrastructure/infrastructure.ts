@@ -1,7 +1,7 @@
 /** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
 import type { FastifyReply, FastifyRequest, RouteHandler } from 'fastify'
 import type { AccountState } from '../../telemetry/metrics.ts'
-import { type Backend, type BackendContext, type OpenBackend } from '../backend.ts'
+import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
 import { askerOf, trustedCallerOf, userOf } from '../requests/request-caller.ts'
 import { isSlices, sendSlices } from '../requests/slices.ts'
 import { isUnchanged } from '../requests/unchanged.ts'

@@ -405,6 +405,6 @@ test('events-scenario 45: a failing poll is reported and holds up no other', asy
   assert.match(text, /SSH needs a key: name an account of artifacts\.git-repo/)
   assert.ok(!text.includes('word'))
   const { status } = await backends.ask('clouddriver', 'POST', '/artifacts/git/refs', { repository: open.url })
-  assert.equal(status, 403)
+  assert.equal(status, 404)
   assert.ok(existsSync(closed.folder))
 })

@@ -76,9 +76,7 @@ async function loadDigests(pattern: string, versions: readonly string[], read: D
       `The digests of ${wanted.length} tags of ${read.name.name} are too many to track; at most ${mostDigests} are. Narrow the tag of the trigger.`,
     )
   const { context, name, signal } = read
-  return objectOf(
-    fieldOf(await askInfrastructure(context, 'digests', { ...name, versions: wanted }, signal), 'digests'),
-  )
+  return objectOf(fieldOf(await askInfrastructure(context, 'digests', { ...name, versions: wanted }, signal), 'digests'))
 }
 
 function withDigests(versions: readonly string[], digests: JsonObject): PolledState {

@@ -1,7 +1,7 @@
 /** Stages that work on the server groups of a cluster: disable, shrink, scale down (docs/contracts/infrastructure.md#cluster-stages). */
 import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
-import { type Effect, effectsKey } from '../../../../stage-types/effect.ts'
 import type { CloudServerGroup } from '../../../../ports/cloud-values.ts'
+import { type Effect, effectsKey } from '../../../../stage-types/effect.ts'
 import { providerTypes } from '../../../infrastructure/providers/all.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inheritedContext, type NewStage, type StageType, type TaskContext } from '../stage-type.ts'

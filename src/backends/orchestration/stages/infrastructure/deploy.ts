@@ -10,9 +10,9 @@ import {
   objectsOf,
   textOf,
 } from '../../../../json/values.ts'
-import { clusterIn, type Effect, effectsKey, effectsOf } from '../../../../stage-types/effect.ts'
 import type { CloudServerGroup } from '../../../../ports/cloud-values.ts'
 import type { ClusterPlace } from '../../../../ports/infrastructure.ts'
+import { clusterIn, type Effect, effectsKey, effectsOf } from '../../../../stage-types/effect.ts'
 import { artifactsSeenBy, expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { RetryableError, StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'

@@ -1,6 +1,6 @@
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
-import { type Effect, effectsKey } from '../../../../stage-types/effect.ts'
 import { type CloudCapacity, type CloudServerGroup, toCapacity } from '../../../../ports/cloud-values.ts'
+import { type Effect, effectsKey } from '../../../../stage-types/effect.ts'
 import { hasOneWriter } from '../../../images/image-file.ts'
 import { providerTypes } from '../../../infrastructure/providers/all.ts'
 import { StageError } from '../../machine/failure.ts'

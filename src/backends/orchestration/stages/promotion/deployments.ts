@@ -140,10 +140,7 @@ async function serverGroupStage(context: TaskContext, target: Target, former: Fo
 }
 
 /** As its full form names it. @throws {StageError} */
-async function imageOf(
-  context: TaskContext,
-  { account, region, serverGroups, cluster }: RunningCluster,
-): Promise<string> {
+async function imageOf(context: TaskContext, { account, region, serverGroups, cluster }: RunningCluster): Promise<string> {
   const name = textOf(serverGroups[0]?.['name'])
   const group = name === undefined ? undefined : await context.infrastructure.serverGroup({ account, region, name })
   const [version] = versionsOf(group?.all ?? {})
