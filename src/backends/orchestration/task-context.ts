@@ -5,12 +5,7 @@ import { fieldOf, objectOf, textOf, textsOf } from '../../json/values.ts'
 import { joinUsers, usersOf } from '../../names/acting-users.ts'
 import { infrastructureRules } from '../../ports/infrastructure.ts'
 import { authorFault } from '../../ports/port-error.ts'
-<<<<<<< HEAD
 import { toCaller } from '../../ports/caller.ts'
-import { infrastructureRules } from '../../ports/infrastructure.ts'
-=======
-import { callerOf } from '../requests/request-caller.ts'
->>>>>>> 8abbcc96 (refactor(ports): polls of triggers read versions by the port of the infrastructure)
 import { type ApplicationRight, describeMissing } from '../rights/access.ts'
 import { callElsewhere } from './call-elsewhere.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
