@@ -84,3 +84,10 @@ export function toCloudInstance(instance: JsonObject): CloudInstance {
     health: objectsOf(instance['health']),
   }
 }
+
+/** Names of the account in a description: one of three synonyms. */
+const accountFields = ['credentials', 'account', 'accountName'] as const
+
+export function accountOf(description: JsonObject): string | undefined {
+  return accountFields.map((name) => textOf(description[name])).find((name) => name !== undefined)
+}

@@ -1,5 +1,5 @@
 /** Rights by the permissions of a build server; one without permissions is open to all users. */
-import type { Access } from '../rights/access.ts'
+import type { Access } from '../../ports/access.ts'
 import type { BuildServer } from './build-server.ts'
 
 export function isRestricted({ permissions = {} }: BuildServer): boolean {

@@ -1,7 +1,8 @@
 /** The user of a run that was not started by hand. docs/contracts/events.md#user-of-a-run. */
 import { type JsonObject, textOf } from '../../json/values.ts'
+import type { Access } from '../../ports/access.ts'
 import type { BackendContext } from '../backend.ts'
-import type { Access, loadAccess } from '../rights/access.ts'
+import type { loadAccess } from '../rights/access.ts'
 import { automaticUserOf } from '../rights/automatic-user.ts'
 
 interface TriggerIdentity {

@@ -1,8 +1,8 @@
 /** Choices of a deployment: networks, instance types, key pairs, certificates and the like. */
 import type { JsonObject } from '../../json/values.ts'
+import type { Access } from '../../ports/access.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { pathValue, pathValues, queryValue } from '../requests/request-values.ts'
-import type { Access } from '../rights/access.ts'
 import type { CloudProvider } from './provider.ts'
 import { type Answer, accessOf, get, type InfrastructureRoute, isReadable, none, notFound, providerOf } from './route.ts'
 import { byName } from './views.ts'

@@ -46,13 +46,6 @@ export interface OperationRun {
   commit(work: () => void): void
 }
 
-/** Names of the account in a description: one of three synonyms. */
-const accountFields = ['credentials', 'account', 'accountName'] as const
-
-export function accountOf(description: JsonObject): string | undefined {
-  return accountFields.map((name) => textOf(description[name])).find((name) => name !== undefined)
-}
-
 /** The application that an operation names, and those whose resources it changes. */
 export function applicationsOf(type: OperationType, description: JsonObject): string[] {
   const named = textOf(description['application'])?.trim()

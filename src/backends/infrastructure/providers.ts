@@ -1,8 +1,8 @@
 /** Reads that name a cloud provider: its load balancers, images and charts. */
 import { type JsonObject, textsOf } from '../../json/values.ts'
+import type { Access } from '../../ports/access.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { pathValue, pathValues, queryValue, requiredQuery } from '../requests/request-values.ts'
-import type { Access } from '../rights/access.ts'
 import type { CloudProvider, ImageQuery } from './provider.ts'
 import {
   type Answer,

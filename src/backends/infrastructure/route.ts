@@ -1,10 +1,11 @@
 /** One row of the infrastructure service's tables, and what most answers share. */
 import { hash } from 'node:crypto'
+import { type Access, type ApplicationRight, lackingOf } from '../../ports/access.ts'
 import type { Caller } from '../../ports/caller.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { BackendContext } from '../backend.ts'
 import { pathValue } from '../requests/request-values.ts'
-import { type Access, type ApplicationRight, lackingOf, requireAccess } from '../rights/access.ts'
+import { requireAccess } from '../rights/access.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import type { EntityTagStore } from './entity-tag-store.ts'
 import type { Job, LoadBalancer, Owned, SecurityGroup, ServerGroup } from './model.ts'

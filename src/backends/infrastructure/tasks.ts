@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatJson, parseJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
+import { accountOf } from '../../ports/cloud-values.ts'
 import type { FollowLimit } from '../../ports/infrastructure.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { storageFaultOf } from '../../storage/database-fault.ts'
@@ -13,7 +14,7 @@ import { withoutSecrets } from '../pipelines/secret-names.ts'
 import type { RetainedKind } from '../retention/retained-kind.ts'
 import { allReferencesIn, mapHolders } from '../secrets/references.ts'
 import { WorkLine } from '../stores/in-turns.ts'
-import { accountOf, applicationsOf, type OperationRun, type OperationType } from './operation-type.ts'
+import { applicationsOf, type OperationRun, type OperationType } from './operation-type.ts'
 
 export const taskMigrations = [
   `CREATE TABLE infrastructure_tasks (

@@ -5,8 +5,8 @@
  * @see docs/contracts/orchestration.md#authorization
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type ApplicationRight, checkOnApplication } from '../../ports/access.ts'
 import { trustedCallerOf } from '../requests/request-caller.ts'
-import { type ApplicationRight, checkOnApplication } from '../rights/access.ts'
 import type { Engine } from './engine.ts'
 
 const controlled: readonly { method: string; path: RegExp; authorization: ApplicationRight }[] = [

@@ -3,9 +3,9 @@
 import type { ServiceAnswer, ServiceCall } from '../../external/service-call.ts'
 import { decodeSegment } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, textOf } from '../../json/values.ts'
+import { type Access, describeMissing } from '../../ports/access.ts'
+import { accountOf } from '../../ports/cloud-values.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { accountOf } from '../infrastructure/operation-type.ts'
-import { type Access, describeMissing } from '../rights/access.ts'
 import type { EngineOptions } from './engine-parts.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 

@@ -4,7 +4,7 @@
  * @see docs/contracts/orchestration.md#operations-on-a-run
  */
 import { isObject, type JsonObject } from '../../json/values.ts'
-import { type Access, describeMissing } from '../rights/access.ts'
+import { type Access, describeMissing } from '../../ports/access.ts'
 import { startOrPark } from './concurrency.ts'
 import { steer } from './identity.ts'
 import { advance } from './machine/advance.ts'

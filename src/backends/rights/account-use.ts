@@ -1,8 +1,9 @@
 /** Use of the operator's accounts at services outside: sources of artifacts and metrics, and receivers of notifications. */
 
+import { type Access, lackingOf } from '../../ports/access.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { BackendContext } from '../backend.ts'
-import { type Access, lackingOf, requireAccess } from './access.ts'
+import { requireAccess } from './access.ts'
 import { type OutsideAccount, rolesOf } from './outside-account.ts'
 
 /** Users who may run no pipeline use no credentials of the operator either. */

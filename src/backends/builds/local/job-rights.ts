@@ -1,8 +1,9 @@
 /** Rights on jobs and builds of this machine. Without a user, Fairlead itself asks. */
 
+import { type Access, checkOnApplication, describeMissing } from '../../../ports/access.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
-import { type Access, checkOnApplication, describeMissing, requireAccess } from '../../rights/access.ts'
+import { requireAccess } from '../../rights/access.ts'
 import { openAccountJudge } from '../../rights/account-use.ts'
 import type { OutsideAccount } from '../../rights/outside-account.ts'
 

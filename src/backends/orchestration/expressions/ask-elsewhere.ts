@@ -1,6 +1,6 @@
 import { textOf } from '../../../json/values.ts'
+import { describeMissing } from '../../../ports/access.ts'
 import { toCaller } from '../../../ports/caller.ts'
-import { describeMissing } from '../../rights/access.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { identityHeaders } from '../identity.ts'
 import type { ExecutionPlace } from '../model.ts'

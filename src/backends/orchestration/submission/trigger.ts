@@ -1,7 +1,7 @@
 /** Completion of the trigger of a submission, and of its parameters. @see docs/contracts/orchestration.md#trigger */
 import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
+import { checkOnApplication } from '../../../ports/access.ts'
 import type { Caller } from '../../../ports/caller.ts'
-import { checkOnApplication } from '../../rights/access.ts'
 import { artifactsOfExecution } from '../artifacts-at-hand.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { executionView } from '../execution-view.ts'

@@ -1,5 +1,6 @@
 /** Rights beyond those on the account: of the applications that own live objects, and on cluster-wide kinds. */
-import { type Access, requireAccess } from '../../../../rights/access.ts'
+import type { Access } from '../../../../../ports/access.ts'
+import { requireAccess } from '../../../../rights/access.ts'
 import type { OperationRun } from '../../../operation-type.ts'
 import { describeUnknown, ownershipOf } from '../controllers.ts'
 import type { KubeObject } from '../objects.ts'

@@ -1,6 +1,6 @@
 /** Consoles of pods, and what jobs have printed for the pipeline. */
 import type { JsonObject } from '../../../../../json/values.ts'
-import type { Access } from '../../../../rights/access.ts'
+import type { Access } from '../../../../../ports/access.ts'
 import type { Owned } from '../../../model.ts'
 import type { ConsoleView, LogChoice, PodContainer } from '../../../provider.ts'
 import { checkOwned } from '../../../route.ts'

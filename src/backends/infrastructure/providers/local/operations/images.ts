@@ -1,8 +1,8 @@
 /** upsertImageTags and deleteImage. */
 import { z } from 'zod'
 import { type JsonObject, textsOf } from '../../../../../json/values.ts'
+import { accountOf } from '../../../../../ports/cloud-values.ts'
 import type { StoredImage } from '../../../../images/image-store.ts'
-import { accountOf } from '../../../operation-type.ts'
 import { findImage, ownersOf, removeImage } from '../local-images.ts'
 import { defineOperation, type LocalOperations, type OperationParts, optionalTextPart, textMap, textsField } from './parts.ts'
 

@@ -4,7 +4,7 @@ import type { ServiceAnswer } from '../../../../../external/service-call.ts'
 import { encodeValue } from '../../../../../http/encode-path.ts'
 import { objectOf } from '../../../../../json/values.ts'
 import { parseMoniker } from '../../../../../names/moniker.ts'
-import { accountOf } from '../../../operation-type.ts'
+import { accountOf } from '../../../../../ports/cloud-values.ts'
 import {
   type Desired,
   type LocalBalancer,
