@@ -6,9 +6,9 @@ import type { Gateway, GatewayContext, GatewayOptions } from './gateway/context.
 import { createPlatform } from './gateway/platform.ts'
 import { openServices } from './gateway/services.ts'
 import { createSteps, openServing } from './gateway/serving.ts'
-import { openTlsFiles } from './http/tls/tls-files.ts'
 import { LineBudget } from './telemetry/line-budget.ts'
 import { Metrics } from './telemetry/metrics.ts'
+import { openTlsFiles } from './tls/tls-files.ts'
 
 /** Every part that was opened is closed again when a later one fails. @throws {Error} the message says what to do */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {

@@ -2,7 +2,7 @@
  * Keys in the files of a Spinnaker installation that concern other services or Java. Fairlead ignores them and names them in one
  * log line. Below each of them anything is accepted, except below a key that Fairlead knows itself.
  */
-import { serviceNames } from '../upstreams/services.ts'
+import { serviceNames } from '../services/services.ts'
 
 const spring = [
   'spring',

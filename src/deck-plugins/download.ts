@@ -9,7 +9,7 @@ import {
   operatorAddress,
 } from '../backends/outside/call-outside.ts'
 import type { OutsideSettings } from '../backends/outside/settings.ts'
-import type { ServiceTls } from '../upstreams/service-tls.ts'
+import type { ServiceTls } from '../services/service-tls.ts'
 import type { PluginRelease } from './releases.ts'
 
 const maxArchiveBytes = 32 * 1024 * 1024

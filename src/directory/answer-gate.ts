@@ -3,7 +3,7 @@
  * only well-formed ones on. The library keeps whatever comes until the end of an answer, and reads for ever where a list
  * of attributes is longer than its message.
  */
-import { childAt, type Der, DerError, derTag, readChildren, readDer } from '../http/tls/der.ts'
+import { childAt, type Der, DerError, derTag, readChildren, readDer } from '../tls/der.ts'
 
 /** What may come in return for one question. */
 export interface AnswerAllowance {

@@ -1,7 +1,7 @@
 /** Settings of a directory (LDAP, Active Directory): servers, searches, users and groups. */
 import { z } from 'zod'
-import { readAuthorities } from '../http/tls/read-authorities.ts'
 import { boundedTimeout, duration, off, optionalText, type SettingsReport, setting, type ValuesOf } from '../settings/setting.ts'
+import { readAuthorities } from '../tls/read-authorities.ts'
 
 const attribute = z.string().regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as memberOf')
 

@@ -5,17 +5,17 @@ import type { Config } from '../config/config.ts'
 import { hideCredentials } from '../config/problems.ts'
 import { GatewayError } from '../errors.ts'
 import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../findings/finding.ts'
-import { socketPathFor } from '../storage/socket-path.ts'
-import { isPage } from '../upstreams/answer-form.ts'
-import { anonymousIdentity } from '../upstreams/identity.ts'
-import type { ServiceTls } from '../upstreams/service-tls.ts'
+import type { ServiceTls } from '../services/service-tls.ts'
 import {
   type EmbeddableService,
   isEmbeddable,
   type ServiceAddress,
   type ServiceName,
   serviceNames,
-} from '../upstreams/services.ts'
+} from '../services/services.ts'
+import { socketPathFor } from '../storage/socket-path.ts'
+import { isPage } from '../upstreams/answer-form.ts'
+import { anonymousIdentity } from '../upstreams/identity.ts'
 import { openQuestions } from './open-questions.ts'
 
 const slowMs = 1000

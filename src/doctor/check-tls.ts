@@ -4,8 +4,8 @@ import { isIP } from 'node:net'
 import { blocksOf, judgeExpiry } from '../findings/expiry.ts'
 import { type Check, type Finding, findingsOn } from '../findings/finding.ts'
 import type { HttpSettings } from '../http/settings.ts'
-import { crlKey, loadTlsMaterial, type TlsMaterial } from '../http/tls/tls-material.ts'
 import { formatJavaName } from '../names/distinguished-name.ts'
+import { crlKey, loadTlsMaterial, type TlsMaterial } from '../tls/tls-material.ts'
 
 const subject = 'Certificates of the listeners'
 const hourMs = 3_600_000

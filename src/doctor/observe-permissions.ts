@@ -2,7 +2,7 @@
 import type { User } from '../http/request-state.ts'
 import { joinNames } from '../login/trace.ts'
 import type { Permissions } from '../permissions/fiat-permissions.ts'
-import type { LoginReport } from '../permissions/permissions.ts'
+import type { LoginReport } from '../rights/permissions.ts'
 
 interface Observation {
   /** It is configured and does not run at present. */

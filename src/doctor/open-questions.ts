@@ -1,6 +1,6 @@
 /** Calls to services for explanations: few connections, no retries. */
-import type { ServiceTls } from '../upstreams/service-tls.ts'
-import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
+import type { ServiceTls } from '../services/service-tls.ts'
+import type { ServiceAddress, ServiceName } from '../services/services.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 
 export function openQuestions(

@@ -1,8 +1,8 @@
 /** Infrastructure of a clouddriver elsewhere: its paths and shapes, and its ways to be late. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encodeSegment, formatQuery, pathTo } from '../http/encode-path.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { usersOf } from '../names/acting-users.ts'
+import { encodeSegment, formatQuery, pathTo } from '../net/encode-path.ts'
 import { type Access, describeMissing } from '../ports/access.ts'
 import type { Caller } from '../ports/caller.ts'
 import { accountOf, type CloudTask, toCloudInstance, toCloudServerGroup, toCloudTask } from '../ports/cloud-values.ts'

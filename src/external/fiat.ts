@@ -1,8 +1,8 @@
 /** Rights and roles of a Fiat. */
-import { pathTo } from '../http/encode-path.ts'
-import { parsePermissionView } from '../permissions/permission-view.ts'
+import { pathTo } from '../net/encode-path.ts'
 import { PortError } from '../ports/port-error.ts'
 import type { Rights } from '../ports/rights.ts'
+import { parsePermissionView } from '../rights/permission-view.ts'
 import type { CallService, ServiceCall } from './service-call.ts'
 import { successOf } from './success.ts'
 

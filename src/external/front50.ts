@@ -1,6 +1,7 @@
 /** Definitions of a Front50. */
-import { pathTo } from '../http/encode-path.ts'
+
 import { isObject, type JsonObject, objectsOf } from '../json/values.ts'
+import { pathTo } from '../net/encode-path.ts'
 import type { Caller } from '../ports/caller.ts'
 import type { StoredDefinitions } from '../ports/definitions.ts'
 import { PortError } from '../ports/port-error.ts'

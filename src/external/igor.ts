@@ -1,6 +1,7 @@
 /** Builds of an Igor. */
-import { encodeSegments, encodeValue, formatQuery, pathTo } from '../http/encode-path.ts'
+
 import { isObject, type JsonObject, objectsOf } from '../json/values.ts'
+import { encodeSegments, encodeValue, formatQuery, pathTo } from '../net/encode-path.ts'
 import type { Build, Builds } from '../ports/builds.ts'
 import type { Caller } from '../ports/caller.ts'
 import type { CallService } from './service-call.ts'

@@ -1,6 +1,7 @@
 /** Executions of an Orca. */
-import { pathTo } from '../http/encode-path.ts'
+
 import { objectOf, textOf } from '../json/values.ts'
+import { pathTo } from '../net/encode-path.ts'
 import type { Caller } from '../ports/caller.ts'
 import type { Executions } from '../ports/executions.ts'
 import { isPassing, PortError } from '../ports/port-error.ts'

@@ -1,5 +1,5 @@
 /** One call of a service over HTTP. */
-import type { ServiceName } from '../upstreams/services.ts'
+import type { ServiceName } from '../services/services.ts'
 
 export interface ServiceCall {
   method: string

@@ -1,7 +1,7 @@
 /** Answers of services as values or errors of a port. */
 import { fieldOf, textOf } from '../json/values.ts'
 import { PortError } from '../ports/port-error.ts'
-import type { ServiceName } from '../upstreams/services.ts'
+import type { ServiceName } from '../services/services.ts'
 import type { ServiceAnswer } from './service-call.ts'
 
 /** @throws {PortError} with the status of a refusal */

@@ -1,6 +1,6 @@
 /** Judges certificates by the time that they are still valid. */
 import type { X509Certificate } from 'node:crypto'
-import { certificateLabel, pemBlocks } from '../http/tls/pem.ts'
+import { certificateLabel, pemBlocks } from '../tls/pem.ts'
 import type { Finding, Reporter } from './finding.ts'
 
 const dayMs = 86_400_000

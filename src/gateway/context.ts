@@ -6,9 +6,9 @@ import type { Keep } from '../concurrency/open-parts.ts'
 import type { Config } from '../config/config.ts'
 import type { BuiltInPlugin } from '../deck-plugins/deck-plugins.ts'
 import type { ConnectionTimes } from '../http/connections.ts'
-import type { TlsFiles } from '../http/tls/tls-files.ts'
 import type { LineBudget } from '../telemetry/line-budget.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { TlsFiles } from '../tls/tls-files.ts'
 
 export interface Gateway {
   readonly server: FastifyInstance

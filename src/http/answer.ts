@@ -4,6 +4,7 @@ import { gzip as gzipCallback } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../errors.ts'
 import { formatJson, parseJson } from '../json/json.ts'
+import { entityTagOf, isKnown, keptByBrowser, varying } from '../net/validators.ts'
 import { prepareHead } from '../runtime/response-head.ts'
 import { isNavigation } from './caller.ts'
 import { formatYamlAside } from './documents-aside.ts'
@@ -11,7 +12,6 @@ import { type ErrorAnswer, toErrorAnswer } from './error-answer.ts'
 import { createErrorPage } from './error-page.ts'
 import { keptDocumentOf, type Sendable } from './kept-documents.ts'
 import { acceptsGzip, parseAccept, yamlTypeFor } from './parse-accept.ts'
-import { entityTagOf, isKnown, keptByBrowser, varying } from './validators.ts'
 
 const gzip: (bytes: Buffer) => Promise<Buffer> = promisify(gzipCallback)
 const minGzipBytes = 2048
@@ -158,7 +158,7 @@ function formatAsJson(value: unknown): string {
 async function formatAsYaml(value: unknown, { state }: FastifyRequest): Promise<Buffer> {
   const json = formatAsJson(value)
   if (json.length > maxYamlAtOnce) return formatYamlAside(json, { isStranger: state.user === undefined })
-  const { formatYaml } = await import('./yaml.ts')
+  const { formatYaml } = await import('../json/yaml.ts')
   return Buffer.from(formatYaml(value instanceof JsonText ? parseJson(json) : value))
 }
 

@@ -8,13 +8,13 @@ import type { TLSSocket } from 'node:tls'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { responseOptions } from '../runtime/response-head.ts'
 import { carrierOf } from '../runtime/sockets.ts'
+import { clientCertificateOf } from '../tls/client-certificate.ts'
+import { findRevocation } from '../tls/revocation.ts'
+import type { ListenerSettings } from '../tls/settings.ts'
+import type { TlsFiles } from '../tls/tls-files.ts'
 import type { Connections } from './connections.ts'
 import type { ListenerKind, PortKind } from './request-state.ts'
 import { maxUnaccepted } from './take-input.ts'
-import { clientCertificateOf } from './tls/client-certificate.ts'
-import { findRevocation } from './tls/revocation.ts'
-import type { ListenerSettings } from './tls/settings.ts'
-import type { TlsFiles } from './tls/tls-files.ts'
 
 export interface ServerOptions {
   maxHeaderBytes: number

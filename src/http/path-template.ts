@@ -1,6 +1,6 @@
 /** Path templates of the API, `/applications/{application}/jobs/**`, as routes, patterns and addresses. */
 import { GatewayError } from '../errors.ts'
-import { decodeSegment, encodeSegment, encodeSegments } from './encode-path.ts'
+import { decodeSegment, encodeSegment, encodeSegments } from '../net/encode-path.ts'
 
 interface Variable {
   readonly name: string

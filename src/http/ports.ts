@@ -2,6 +2,7 @@
 import type { RequestListener, Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Keep } from '../concurrency/open-parts.ts'
+import type { TlsFiles } from '../tls/tls-files.ts'
 import { defaultMaxConnections } from './connection-bound.ts'
 import { Connections, type ConnectionTimes, connectionTimes } from './connections.ts'
 import { createEncryptedServer, createExtraListeners, createPlainServer, listenOn, type ServerOptions } from './listeners.ts'
@@ -9,7 +10,6 @@ import { Overload } from './overload.ts'
 import type { PortKind } from './request-state.ts'
 import type { HttpSettings } from './settings.ts'
 import { maxUnaccepted } from './take-input.ts'
-import type { TlsFiles } from './tls/tls-files.ts'
 
 interface PortsOptions {
   readonly settings: HttpSettings

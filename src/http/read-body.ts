@@ -205,7 +205,7 @@ export function unsupported(contentType: string | undefined): GatewayError {
 async function parseYamlBody(content: string, { maxValues, settings }: BodyBounds): Promise<ReadDocument | undefined> {
   try {
     if (content.length > maxQuickYamlLength) return await parseYamlAside(content, maxValues)
-    return { value: (await import('./yaml.ts')).parseYaml(content, { maxValues, version: '1.1' }) }
+    return { value: (await import('../json/yaml.ts')).parseYaml(content, { maxValues, version: '1.1' }) }
   } catch (cause) {
     throw toBodyError(cause, settings, 'YAML')
   }

@@ -18,9 +18,9 @@ import {
   withoutSlash,
   word,
 } from '../settings/setting.ts'
+import { type TlsValues, toTls } from '../tls/settings.ts'
 import type { BodySettings } from './body-bounds.ts'
 import { namesProxies, type OriginSettings, trustsEveryAddress } from './origin.ts'
-import { type TlsValues, toTls } from './tls/settings.ts'
 
 /** Peers whose forwarded headers are trusted: private IPv4 ranges, link-local, loopback, unique local IPv6. */
 const privateAddresses = [

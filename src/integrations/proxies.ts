@@ -1,7 +1,7 @@
 /** Forwards requests below `/proxies/{id}` to configured services outside the platform. */
 import { GatewayError } from '../errors.ts'
-import { encodeSegments } from '../http/encode-path.ts'
 import type { Answer } from '../net/call.ts'
+import { encodeSegments } from '../net/encode-path.ts'
 import { isRedirect, maxRedirects } from '../upstreams/redirects.ts'
 import { callConfigured } from './call-configured.ts'
 import type { ProxySettings } from './settings.ts'

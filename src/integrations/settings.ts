@@ -1,6 +1,5 @@
 /** Settings of services outside the platform that Fairlead calls for the web UI. */
 import { z } from 'zod'
-import { loadAuthorities, loadKeyStoreIdentity, readTlsFile, TlsFileError, toStoreFile } from '../http/tls/key-material.ts'
 import {
   httpAddress,
   milliseconds,
@@ -12,6 +11,7 @@ import {
   settings,
   withoutEffect,
 } from '../settings/setting.ts'
+import { loadAuthorities, loadKeyStoreIdentity, readTlsFile, TlsFileError, toStoreFile } from '../tls/key-material.ts'
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 

@@ -3,10 +3,10 @@
  * listen to, once their count of changes has grown: however many clients listen, a service is asked at most once a second.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { ServiceName } from '../services/services.ts'
 import { jsonList } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson } from '../upstreams/read-answer.ts'
-import type { ServiceName } from '../upstreams/services.ts'
 import { countOf, type StateCounts, statePartOf } from '../upstreams/state-counts.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { Part } from './source.ts'

@@ -1,6 +1,6 @@
 /** The user of all requests while no login is required. */
 import type { User } from '../http/request-state.ts'
-import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accounts.ts'
+import { type AccountEntry, allowedAccounts } from '../rights/allowed-accounts.ts'
 
 /**
  * A function that gives the anonymous user. Without a permission service it may use the unrestricted accounts.

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../errors.ts'
 import type { ListenerKind, RequestState, User } from '../http/request-state.ts'
-import type { LoginReport } from '../permissions/permissions.ts'
+import type { LoginReport } from '../rights/permissions.ts'
 import type { FormUsers } from './form/form-users.ts'
 import type { PendingLogin } from './login-cookies.ts'
 import type { OpenPath } from './open-paths.ts'

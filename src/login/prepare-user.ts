@@ -4,9 +4,9 @@ import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
 import { shorten } from '../names/edit-distance.ts'
 import { findNameObjection, toUserKey } from '../names/user-name.ts'
-import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accounts.ts'
 import type { Permissions } from '../permissions/fiat-permissions.ts'
-import type { LoginReport } from '../permissions/permissions.ts'
+import { type AccountEntry, allowedAccounts } from '../rights/allowed-accounts.ts'
+import type { LoginReport } from '../rights/permissions.ts'
 import type { NameCase } from './login-method.ts'
 
 /** The cached accounts of the infrastructure. */

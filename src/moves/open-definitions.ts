@@ -9,8 +9,8 @@ import { definitionsBackend } from '../backends/definitions/definitions.ts'
 import { lockDataDir } from '../backends/hosting/lock.ts'
 import { createBackendServer } from '../backends/hosting/server.ts'
 import type { Config } from '../config/config.ts'
+import type { EmbeddableService } from '../services/services.ts'
 import { openDatabase } from '../storage/database.ts'
-import type { EmbeddableService } from '../upstreams/services.ts'
 
 export interface OpenDefinitions {
   readonly definitions: Definitions

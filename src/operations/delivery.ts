@@ -2,10 +2,10 @@
 import { BoundedMap } from '../caches/bounded-map.ts'
 import { factsOf, mayDeploy, type RunFacts } from '../environments/delivery.ts'
 import { type Environments, environmentsOf } from '../environments/derivation.ts'
-import { pathTo } from '../http/encode-path.ts'
 import { fieldOf, type JsonObject, numberOf, objectOf, textOf } from '../json/values.ts'
+import { pathTo } from '../net/encode-path.ts'
+import type { ServiceName } from '../services/services.ts'
 import type { UpstreamAnswer } from '../upstreams/read-answer.ts'
-import type { ServiceName } from '../upstreams/services.ts'
 import type { UpstreamCall } from '../upstreams/upstream-call.ts'
 import { readList, readListIfAny, readObject } from './upstream-shape.ts'
 

@@ -1,7 +1,7 @@
 /** Demands of operations on their callers, as data for checks, documents and tests. */
-import { pluginApplication } from '../permissions/application-name.ts'
-import type { Authorization } from '../permissions/permissions.ts'
-import type { ServiceName } from '../upstreams/services.ts'
+import { pluginApplication } from '../names/application-name.ts'
+import type { Authorization } from '../rights/permissions.ts'
+import type { ServiceName } from '../services/services.ts'
 import type { Platform } from './platform.ts'
 
 /**

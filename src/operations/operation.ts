@@ -1,11 +1,11 @@
 /** Operations: entries of the public API, as data for routes, documents and tests. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
-import type { QueryValue } from '../http/encode-path.ts'
 import type { RequestState } from '../http/request-state.ts'
 import type { LiveSubject } from '../live/source.ts'
+import type { QueryValue } from '../net/encode-path.ts'
+import type { ServiceName } from '../services/services.ts'
 import type { UpstreamAnswer } from '../upstreams/read-answer.ts'
-import type { ServiceName } from '../upstreams/services.ts'
 import type { UpstreamCall } from '../upstreams/upstream-call.ts'
 import type { Demands } from './demands.ts'
 import type { Platform } from './platform.ts'

@@ -1,6 +1,6 @@
 /** Optional services, whose endpoints are missing while they are switched off. */
 import { GatewayError } from '../errors.ts'
-import type { ServiceName } from '../upstreams/services.ts'
+import type { ServiceName } from '../services/services.ts'
 import type { Operation } from './operation.ts'
 import type { Platform } from './platform.ts'
 

@@ -1,6 +1,6 @@
 /** Operations resolved once: their parsed paths, and the calls that they become. */
 import { PathTemplate } from '../http/path-template.ts'
-import type { ServiceName } from '../upstreams/services.ts'
+import type { ServiceName } from '../services/services.ts'
 import type { Forward, Method, Operation } from './operation.ts'
 
 interface Route {

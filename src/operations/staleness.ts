@@ -1,7 +1,7 @@
 /** Notes in responses while a service is away: the age of lists from memory, and missing parts. */
 import { GatewayError } from '../errors.ts'
 import type { RequestState } from '../http/request-state.ts'
-import type { ServiceName } from '../upstreams/services.ts'
+import type { ServiceName } from '../services/services.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 
 /** Names of services in messages. */

@@ -1,8 +1,8 @@
 /** Checks that answers of services are objects or lists, before operations read them. */
 import { GatewayError } from '../errors.ts'
 import { isObject, type JsonObject } from '../json/values.ts'
+import type { ServiceName } from '../services/services.ts'
 import { readJson, type UpstreamAnswer } from '../upstreams/read-answer.ts'
-import type { ServiceName } from '../upstreams/services.ts'
 
 /** @throws {GatewayError} UPSTREAM_UNREADABLE when the parsed answer is not an object, an empty one included */
 export function checkObject(answer: unknown, service: ServiceName): JsonObject {

@@ -1,8 +1,8 @@
 /** Errors of permission checks: 403, the user lacks a right; 503, the permission service is unavailable. */
 import { GatewayError } from '../errors.ts'
-import { deployersCommand, ownAccountAdvice } from './built-in-roles.ts'
-import { decide, describeNeed, type Need } from './decide.ts'
-import type { PermissionView } from './permissions.ts'
+import { deployersCommand, ownAccountAdvice } from '../rights/built-in-roles.ts'
+import { decide, describeNeed, type Need } from '../rights/decide.ts'
+import type { PermissionView } from '../rights/permissions.ts'
 
 /** @throws {GatewayError} PERMISSION_DENIED for the first that is not met */
 export function requireAll(view: PermissionView | undefined, needs: readonly Need[]): void {

@@ -1,12 +1,12 @@
 /** Service accounts, and those that a user may use for an application. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { foldName } from '../names/fold-name.ts'
+import { parsePermissionView } from '../rights/permission-view.ts'
+import type { PermissionView } from '../rights/permissions.ts'
 import { jsonList } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson, type UpstreamAnswer } from '../upstreams/read-answer.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
-import { parsePermissionView } from './permission-view.ts'
-import type { PermissionView } from './permissions.ts'
 
 const attempts = 3
 const pauseMs = 50

@@ -3,8 +3,8 @@
  * neither the time of the requests nor the connections.
  */
 import type { FastifyBaseLogger } from 'fastify'
+import type { PermissionAnswer, PermissionView } from '../rights/permissions.ts'
 import { elapsedMs } from '../settings/time-span.ts'
-import type { PermissionAnswer, PermissionView } from './permissions.ts'
 import type { PermissionSettings } from './settings.ts'
 
 /** `mayPass`: asking again may help. */

@@ -1,6 +1,7 @@
 /** Inheritance of pipelines from their template (second schema). */
-import { encodeValue } from '../http/encode-path.ts'
+
 import { isObject, type JsonObject, listOf, objectOf } from '../json/values.ts'
+import { encodeValue } from '../net/encode-path.ts'
 import { idInStore, undecorated } from './references.ts'
 
 /** Lists that an instance adds to, by what it calls them when it excludes those of the template, and the key of an entry. */

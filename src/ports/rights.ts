@@ -1,5 +1,5 @@
 /** Rights and roles of users. */
-import type { PermissionView } from '../permissions/permissions.ts'
+import type { PermissionView } from '../rights/permissions.ts'
 
 export interface Rights {
   /** @returns undefined for a user who is not known @throws {PortError} 503 while nobody can say */

@@ -1,5 +1,5 @@
 /** What holds for methods of a port, whoever implements it. */
-import type { ServiceName } from '../upstreams/services.ts'
+import type { ServiceName } from '../services/services.ts'
 
 export interface PortRules<Port> {
   /** Whose contract it has, for messages. */

@@ -1,6 +1,6 @@
 /** Address of each enabled service. */
-import type { RemotePlace } from './backend-place.ts'
-import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from './services.ts'
+import type { RemotePlace } from '../services/backend-place.ts'
+import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from '../services/services.ts'
 import type { ConfiguredUpstreams } from './settings.ts'
 
 /** @param place Of the embedded back ends: the socket of their worker, or another process */

@@ -1,7 +1,7 @@
 /** Form of a service's response, judged by its first bytes. */
 import { constants, gunzipSync } from 'node:zlib'
 import type { GatewayError } from '../errors.ts'
-import type { ServiceName } from './services.ts'
+import type { ServiceName } from '../services/services.ts'
 import { answerCodingOf } from './unpack.ts'
 import { unreadable } from './upstream-errors.ts'
 

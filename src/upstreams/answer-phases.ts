@@ -1,11 +1,11 @@
 /** Phases of an answer that is passed on, from its head on: judged, streamed, refused, redirected, or read as an error. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { GatewayError } from '../errors.ts'
-import { parseEntityTag, weakened } from '../http/validators.ts'
+import { parseEntityTag, weakened } from '../net/validators.ts'
+import type { ServiceName } from '../services/services.ts'
 import { type AnswerForm, judgeAnswer, misfit } from './answer-form.ts'
 import { type AnswerSource, type ClientAnswer, type ClientAnswerOptions, firstOf } from './client-answer.ts'
 import { upstreamFailed } from './read-answer.ts'
-import type { ServiceName } from './services.ts'
 import { answerCodingOf, maxQuickUnpackBytes, textOfError, unpackAtOnce } from './unpack.ts'
 import { clientGone } from './upstream-errors.ts'
 

@@ -4,7 +4,7 @@ import { formatJson } from '../json/json.ts'
 import { type Connection, codedError, type OutgoingBody, type OutgoingHead, type ResponseReceiver } from '../proxy/connection.ts'
 import { RequestBody } from '../proxy/request-body.ts'
 import type { Sweep } from '../proxy/sweep.ts'
-import { backendKeyHeader } from './backend-place.ts'
+import { backendKeyHeader } from '../services/backend-place.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { type CallClass, pathOf, type UpstreamCall } from './upstream-call.ts'
 

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Transform, Writable } from 'node:stream'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
-import { parseEntityTag, weakened } from '../http/validators.ts'
+import { parseEntityTag, weakened } from '../net/validators.ts'
 import { isEmptyByStatus } from './read-answer.ts'
 import { answerCodingOf } from './unpack.ts'
 

@@ -1,7 +1,7 @@
 /** Identity and tracing headers of calls to services. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { RequestState } from '../http/request-state.ts'
-import { toHeaderText } from './header-text.ts'
+import { toHeaderText } from '../net/header-text.ts'
 
 export type IdentityHeaders = Readonly<Record<string, string>>
 

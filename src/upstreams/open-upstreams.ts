@@ -1,6 +1,7 @@
 /** Opens the pools to the services as the configuration says: addresses, instances, timeouts and limits. */
+
+import { type ServiceName, serviceNames } from '../services/services.ts'
 import type { toAddresses } from './addresses.ts'
-import { type ServiceName, serviceNames } from './services.ts'
 import type { ConfiguredUpstreams } from './settings.ts'
 import type { Shard } from './shards.ts'
 import { type UpstreamSurroundings, Upstreams } from './upstreams.ts'

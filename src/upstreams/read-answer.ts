@@ -2,8 +2,8 @@
 import { GatewayError } from '../errors.ts'
 import { parseJson } from '../json/json.ts'
 import { parseObject, textsOf } from '../json/values.ts'
+import type { ServiceName } from '../services/services.ts'
 import { type AnswerForm, checkForm, noPage, objectOrList } from './answer-form.ts'
-import type { ServiceName } from './services.ts'
 import { unreadable } from './upstream-errors.ts'
 
 export interface UpstreamAnswer {

@@ -1,8 +1,8 @@
 /** Health of services: what they answer about it, and their circuit breakers in the log. */
 import type { FastifyBaseLogger } from 'fastify'
+import type { ServiceName } from '../services/services.ts'
 import { isPage } from './answer-form.ts'
 import { anonymousIdentity } from './identity.ts'
-import type { ServiceName } from './services.ts'
 import type { CircuitChange, EndpointState, Upstreams } from './upstreams.ts'
 
 /** The status with which it answers the question; undefined when it does not answer, or something else does. */

@@ -1,5 +1,7 @@
 /** Settings of the services and of the HTTP client that calls them. */
 import { z } from 'zod'
+import { toServiceTls } from '../services/service-tls.ts'
+import { isEmbeddable, type ServiceName, serviceNames } from '../services/services.ts'
 import {
   httpAddress,
   milliseconds,
@@ -19,8 +21,6 @@ import {
 } from '../settings/setting.ts'
 import { type CircuitSettings, usualCircuit } from './circuit.ts'
 import type { CallBounds } from './endpoint.ts'
-import { toServiceTls } from './service-tls.ts'
-import { isEmbeddable, type ServiceName, serviceNames } from './services.ts'
 
 /** Calls that may wait for each that runs, unless configured. */
 const waitingPerConnection = 19

@@ -1,6 +1,7 @@
 /** Chooses among several instances of one service by who asks for what (docs/contracts/http.md#choosing-an-instance). */
+
+import { fromHeaderText } from '../net/header-text.ts'
 import { parseJavaPattern } from '../settings/setting.ts'
-import { fromHeaderText } from './header-text.ts'
 import type { IdentityHeaders } from './identity.ts'
 
 /** One instance, as configured: `config.selectorClass` says which rule reads the rest of `config`. */

@@ -1,7 +1,8 @@
 /** Identical reads at the same moment, which share one call to the service. */
+
+import type { ServiceName } from '../services/services.ts'
 import { decidesAnswer, type IdentityHeaders } from './identity.ts'
 import type { UpstreamAnswer } from './read-answer.ts'
-import type { ServiceName } from './services.ts'
 
 /** All that decides the answer of a service to a read. */
 export interface Read {

@@ -2,7 +2,7 @@
 import { promisify } from 'node:util'
 import { gunzip, gunzipSync } from 'node:zlib'
 import type { GatewayError } from '../errors.ts'
-import type { ServiceName } from './services.ts'
+import type { ServiceName } from '../services/services.ts'
 import { unreadable } from './upstream-errors.ts'
 
 type CodedHeaders = Readonly<Record<string, string | string[] | undefined>>

@@ -1,6 +1,6 @@
 /** A call to a service, as operations ask for it. */
 import type { Readable } from 'node:stream'
-import { formatQuery, type QueryValue } from '../http/encode-path.ts'
+import { formatQuery, type QueryValue } from '../net/encode-path.ts'
 
 /** Which timeout a call has. */
 export interface CallClass {

@@ -2,8 +2,8 @@
 import { GatewayError } from '../errors.ts'
 import { isConnectTimeout } from '../proxy/connection.ts'
 import { ResponseError } from '../proxy/response-reader.ts'
+import type { ServiceName } from '../services/services.ts'
 import { isReadMethod } from '../telemetry/methods.ts'
-import type { ServiceName } from './services.ts'
 
 /** Responses with a status below 200 before the response proper. */
 export const maxInformational = 10

@@ -6,7 +6,7 @@ import type { LocalSettings } from '../../src/backends/infrastructure/providers/
 import { type Config, loadConfig, settingGroups } from '../../src/config/config.ts'
 import { formMethod } from '../../src/login/form/method.ts'
 import { settingsOf } from '../../src/login/settings.ts'
-import { serviceNames } from '../../src/upstreams/services.ts'
+import { serviceNames } from '../../src/services/services.ts'
 import { type Given, load, problemsOf, write } from './given.ts'
 
 test('users of the form that replicas do not share are a notice', async (t) => {

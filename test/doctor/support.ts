@@ -8,7 +8,7 @@ import { type DoctorOptions, type Examination, examine } from '../../src/doctor/
 import { type Explanation, explainLogin } from '../../src/doctor/explain-login.ts'
 import type { Finding } from '../../src/findings/finding.ts'
 import type { LoginCredentials } from '../../src/login/trace.ts'
-import { serviceNames } from '../../src/upstreams/services.ts'
+import { serviceNames } from '../../src/services/services.ts'
 import type { GatewaySettings } from '../support/gateway.ts'
 
 /** Every service that is not named is switched off; the data directory exists, and is gone after the test. */

@@ -9,8 +9,8 @@ import type { GatewayError } from '../../src/errors.ts'
 import { parseYamlAside } from '../../src/http/documents-aside.ts'
 import type { BodyBounds } from '../../src/http/json-judge.ts'
 import { readJsonBody, readJudgedBytes, streamBody } from '../../src/http/read-body.ts'
-import { parseYaml } from '../../src/http/yaml.ts'
 import { formatJson } from '../../src/json/json.ts'
+import { parseYaml } from '../../src/json/yaml.ts'
 
 const lines = Array.from({ length: 2000 }, (_, index) => `name${index}: value ${index}`)
 

@@ -4,9 +4,9 @@ import test from 'node:test'
 import type { Resources } from '../../src/backends/permissions/resources.ts'
 import { mergeRoles } from '../../src/backends/permissions/roles.ts'
 import { toView } from '../../src/backends/permissions/view.ts'
-import { decide } from '../../src/permissions/decide.ts'
-import { parsePermissionView } from '../../src/permissions/permission-view.ts'
-import type { Authorization } from '../../src/permissions/permissions.ts'
+import { decide } from '../../src/rights/decide.ts'
+import { parsePermissionView } from '../../src/rights/permission-view.ts'
+import type { Authorization } from '../../src/rights/permissions.ts'
 
 const authorizations = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const
 const roleNames = ['a', 'b', 'c', 'd', 'admins']

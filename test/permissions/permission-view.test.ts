@@ -1,9 +1,9 @@
 /** Reading a permission view, and which accounts follow from it. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type AccountEntry, allowedAccounts } from '../../src/permissions/allowed-accounts.ts'
-import { fallbackView, parsePermissionView } from '../../src/permissions/permission-view.ts'
-import { isGranted } from '../../src/permissions/rights.ts'
+import { type AccountEntry, allowedAccounts } from '../../src/rights/allowed-accounts.ts'
+import { fallbackView, parsePermissionView } from '../../src/rights/permission-view.ts'
+import { isGranted } from '../../src/rights/rights.ts'
 
 const view = parsePermissionView(
   {

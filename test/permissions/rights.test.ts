@@ -5,9 +5,9 @@ import type { BackendContext } from '../../src/backends/backend.ts'
 import { isAllowed, type ResourceType, type View } from '../../src/backends/permissions/view.ts'
 import { requireAccess } from '../../src/backends/rights/access.ts'
 import { openFiat } from '../../src/external/fiat.ts'
-import { decide, type Need } from '../../src/permissions/decide.ts'
-import { parsePermissionView } from '../../src/permissions/permission-view.ts'
-import type { Authorization } from '../../src/permissions/permissions.ts'
+import { decide, type Need } from '../../src/rights/decide.ts'
+import { parsePermissionView } from '../../src/rights/permission-view.ts'
+import type { Authorization } from '../../src/rights/permissions.ts'
 
 type Kind = 'application' | 'account' | 'build-service' | 'service-account'
 

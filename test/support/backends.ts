@@ -9,10 +9,10 @@ import type { Backend, BackendSettings } from '../../src/backends/backend.ts'
 import { createBackendServer } from '../../src/backends/hosting/server.ts'
 import type { CallService, ServiceAnswer, ServiceCall } from '../../src/external/service-call.ts'
 import { formatJson, parseJson } from '../../src/json/json.ts'
+import { toHeaderText } from '../../src/net/header-text.ts'
+import type { ServiceName } from '../../src/services/services.ts'
 import { openDatabase } from '../../src/storage/database.ts'
 import type { BackendState } from '../../src/telemetry/metrics.ts'
-import { toHeaderText } from '../../src/upstreams/header-text.ts'
-import type { ServiceName } from '../../src/upstreams/services.ts'
 import { defaults } from './backend-settings.ts'
 
 export interface BackendsOptions {

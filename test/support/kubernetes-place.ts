@@ -1,6 +1,7 @@
 /** A namespace of a test, and shorthands for what is deployed there. */
-import { pathTo } from '../../src/http/encode-path.ts'
+
 import { type JsonObject, objectOf } from '../../src/json/values.ts'
+import { pathTo } from '../../src/net/encode-path.ts'
 import type { KubernetesObject } from './kubernetes-client.ts'
 import type { Ended, Platform, User } from './kubernetes-platform.ts'
 import { waitFor, waitUntil } from './wait-until.ts'

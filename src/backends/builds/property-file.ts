@@ -1,7 +1,8 @@
 /** Property files of builds: YAML, JSON, or lines of Java properties, by the ending of their name. */
-import { parseYaml } from '../../http/yaml.ts'
+
 import { parseJson } from '../../json/json.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
+import { parseYaml } from '../../json/yaml.ts'
 import { propertyLines } from '../../settings/property-lines.ts'
 
 /** Reading YAML takes long, and nothing else is done meanwhile. */

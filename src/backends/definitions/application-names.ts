@@ -1,6 +1,7 @@
 /** Judgement of the application that a definition names. */
+
+import { findApplicationNameObjection, quoteName } from '../../names/application-name.ts'
 import { findCharacterObjection } from '../../names/user-name.ts'
-import { findApplicationNameObjection, quoteName } from '../../permissions/application-name.ts'
 import { foldName } from '../stores/document-store.ts'
 import type { Definitions } from './collections.ts'
 import { refusal } from './requests.ts'

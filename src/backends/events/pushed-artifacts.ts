@@ -1,6 +1,7 @@
 /** Artifacts in webhooks of registries and source control. @see docs/contracts/events.md#webhooks */
-import { encodeValue } from '../../http/encode-path.ts'
+
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { encodeValue } from '../../net/encode-path.ts'
 import type { Event } from './event.ts'
 import { type PushedImage, readDistribution, readDockerHub, readQuay } from './registry-webhooks.ts'
 

@@ -10,8 +10,8 @@ import type { FastifyInstance } from 'fastify'
 import { within } from '../../concurrency/within.ts'
 import { Channel } from '../../net/channel.ts'
 import { stopAccepting } from '../../runtime/sockets.ts'
+import { type BackendListener, backendKeyHeader } from '../../services/backend-place.ts'
 import type { BackendState, Metrics } from '../../telemetry/metrics.ts'
-import { type BackendListener, backendKeyHeader } from '../../upstreams/backend-place.ts'
 
 /** What a gateway asks over its link. */
 export interface BackendDuties {

@@ -2,9 +2,9 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { parseYaml } from '../../http/yaml.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { isObject, objectOf } from '../../json/values.ts'
+import { parseYaml } from '../../json/yaml.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { describeIssues } from '../../settings/describe-issue.ts'
 

@@ -1,10 +1,10 @@
 /** Operations change infrastructure and are followed as tasks: docs/contracts/infrastructure.md#operations. */
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import { describeChoice } from '../../names/edit-distance.ts'
-import { ownAccountAdvice } from '../../permissions/built-in-roles.ts'
 import { type Access, lackingOf } from '../../ports/access.ts'
 import { accountOf } from '../../ports/cloud-values.ts'
 import { PortError } from '../../ports/port-error.ts'
+import { ownAccountAdvice } from '../../rights/built-in-roles.ts'
 import { ownAccounts } from '../permissions/resources.ts'
 import { pathValue, queryValue } from '../requests/request-values.ts'
 import { applicationsOf, type OperationType } from './operation-type.ts'

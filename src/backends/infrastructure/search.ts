@@ -1,7 +1,8 @@
 /** Search: applications and projects of the definition store, and everything that providers report. */
-import { encodeValue } from '../../http/encode-path.ts'
+
 import { formatJson } from '../../json/json.ts'
 import { type JsonObject, objectOf, textOf, textsOf } from '../../json/values.ts'
+import { encodeValue } from '../../net/encode-path.ts'
 import type { Access } from '../../ports/access.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { BackendContext } from '../backend.ts'

@@ -1,7 +1,7 @@
 /** Notifications that follow from what an orchestrator reports: who gets them, and what they say. */
 import { createHash } from 'node:crypto'
-import { encodeValue } from '../../http/encode-path.ts'
 import { definedOf, fieldAt, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { encodeValue } from '../../net/encode-path.ts'
 import type { ReportedEvent } from '../../ports/events.ts'
 import type { Commit, Notice, NoticePhase } from './notification-type.ts'
 import type { Delivery } from './outbox.ts'

@@ -1,11 +1,11 @@
 /** Calls for several users to a service that is not embedded: it knows one user a call. */
 
 import type { ServiceAnswer, ServiceCall } from '../../external/service-call.ts'
-import { decodeSegment } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, textOf } from '../../json/values.ts'
+import { decodeSegment } from '../../net/encode-path.ts'
 import { type Access, describeMissing } from '../../ports/access.ts'
 import { accountOf } from '../../ports/cloud-values.ts'
-import type { ServiceName } from '../../upstreams/services.ts'
+import type { ServiceName } from '../../services/services.ts'
 import type { EngineOptions } from './engine-parts.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 

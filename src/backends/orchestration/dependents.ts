@@ -3,9 +3,10 @@
  *
  * @see docs/contracts/orchestration.md#dependent-pipelines
  */
-import { pathTo } from '../../http/encode-path.ts'
+
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { joinUsers } from '../../names/acting-users.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { anonymous } from '../../ports/caller.ts'
 import { type EventRecord, type TriggerOutcome, toOutcome } from '../../ports/event-record.ts'
 import { PortError } from '../../ports/port-error.ts'

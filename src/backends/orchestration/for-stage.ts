@@ -5,7 +5,7 @@ import { fieldOf, textsOf } from '../../json/values.ts'
 import type { Caller } from '../../ports/caller.ts'
 import { authorFault, PortError } from '../../ports/port-error.ts'
 import type { PortRules } from '../../ports/rules.ts'
-import type { ServiceName } from '../../upstreams/services.ts'
+import type { ServiceName } from '../../services/services.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 import { maskCopies } from './secrets.ts'
 

@@ -4,8 +4,8 @@
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
 import type { CallService } from '../../external/service-call.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf, objectsOf } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { type Caller, toCaller } from '../../ports/caller.ts'
 import type { ReportedEvent } from '../../ports/events.ts'
 import type { Ports } from '../../ports/ports.ts'

@@ -1,5 +1,5 @@
 /** Tables of the orchestration engine. */
-import { sharedPartsMigration } from '../hosting/shared-parts.ts'
+import { sharedPartsMigration } from '../../storage/shared-parts.ts'
 
 export const orchestrationMigrations: readonly string[] = [
   `

@@ -1,9 +1,10 @@
 /** Values of secrets in what leaves the engine: docs/contracts/secrets.md#references. */
-import { decodeSegment, encodeValue } from '../../http/encode-path.ts'
+
 import { isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
+import { decodeSegment, encodeValue } from '../../net/encode-path.ts'
 import { accountOf } from '../../ports/cloud-values.ts'
 import { PortError } from '../../ports/port-error.ts'
-import type { ServiceName } from '../../upstreams/services.ts'
+import type { ServiceName } from '../../services/services.ts'
 import { allReferencesIn, mapHolders } from '../secrets/references.ts'
 import type { Revealed, SecretUse } from '../secrets/secret-values.ts'
 import { checkAuthored } from './authored-references.ts'

@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '../../json/json.ts'
 import { fieldOf, textOf } from '../../json/values.ts'
-import { SharedPartStore } from '../hosting/shared-parts.ts'
+import { SharedPartStore } from '../../storage/shared-parts.ts'
 import type { Execution, ExecutionType, Trigger } from './model.ts'
 import { searchTextOf } from './search-text.ts'
 import { maskExecution } from './secrets.ts'

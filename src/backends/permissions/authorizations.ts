@@ -1,6 +1,6 @@
 /** Authorizations on a resource, and the roles that hold them. @see docs/contracts/permissions.md#model */
 import { textsOf } from '../../json/values.ts'
-import type { Authorization } from '../../permissions/permissions.ts'
+import type { Authorization } from '../../rights/permissions.ts'
 import { toRoleNames } from './roles.ts'
 
 export const authorizations = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const satisfies readonly Authorization[]

@@ -1,8 +1,8 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
-import { readers } from '../../permissions/built-in-roles.ts'
 import { itself } from '../../ports/caller.ts'
 import { PortError } from '../../ports/port-error.ts'
+import { readers } from '../../rights/built-in-roles.ts'
 import { ownUser } from '../../runtime/own-user.ts'
 import { standalone } from '../../settings/standalone.ts'
 import type { BackendContext } from '../backend.ts'

@@ -1,7 +1,7 @@
 /** A file of users and roles, as in Fiat: reloaded on change, cached while unreadable. */
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
-import { parseYaml } from '../../http/yaml.ts'
+import { parseYaml } from '../../json/yaml.ts'
 import { toUserKey } from '../../names/user-name.ts'
 import { explainUnreadable } from '../../storage/file-fault.ts'
 import type { LoadedRoles, RoleSource } from './role-source.ts'

@@ -1,7 +1,7 @@
 /** View of one user: every resource with the user's authorizations. @see docs/contracts/permissions.md#model */
-import { reachOf } from '../../permissions/built-in-roles.ts'
-import type { Authorization, PermissionView, ResourceView } from '../../permissions/permissions.ts'
-import { hasRole, isGranted, mayUseServiceAccount } from '../../permissions/rights.ts'
+import { reachOf } from '../../rights/built-in-roles.ts'
+import type { Authorization, PermissionView, ResourceView } from '../../rights/permissions.ts'
+import { hasRole, isGranted, mayUseServiceAccount } from '../../rights/rights.ts'
 import { authorizations, grantedBy } from './authorizations.ts'
 import type { Resource, Resources, ServiceAccount } from './resources.ts'
 import type { Role } from './roles.ts'

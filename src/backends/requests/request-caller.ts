@@ -1,7 +1,7 @@
 /** Caller of a request that reaches an embedded back end. */
 import type { FastifyRequest } from 'fastify'
+import { fromHeaderText } from '../../net/header-text.ts'
 import { anonymous, type Caller, toCaller } from '../../ports/caller.ts'
-import { fromHeaderText } from '../../upstreams/header-text.ts'
 
 export function userOf(request: FastifyRequest): string {
   return trustedCallerOf(request).user || anonymous

@@ -1,6 +1,6 @@
 /** Conditional reads of embedded services. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isKnown } from '../../http/validators.ts'
+import { isKnown } from '../../net/validators.ts'
 
 /**
  * Answers 304 if the client has this version of the resource; otherwise the reply gets its validator.

@@ -1,10 +1,10 @@
 /** Rights of users from the permission service; without that service everything is allowed. */
 import { createCache, type ExpiringCache, loadOnce } from '../../caches/expiring-cache.ts'
 import { usersOf } from '../../names/acting-users.ts'
-import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
-import type { PermissionView } from '../../permissions/permissions.ts'
-import { hasRole, isGranted, mayRunSomething, mayUseServiceAccount } from '../../permissions/rights.ts'
 import type { Access } from '../../ports/access.ts'
+import { allowedAccounts } from '../../rights/allowed-accounts.ts'
+import type { PermissionView } from '../../rights/permissions.ts'
+import { hasRole, isGranted, mayRunSomething, mayUseServiceAccount } from '../../rights/rights.ts'
 import type { BackendContext } from '../backend.ts'
 import { callInTurns } from '../stores/in-turns.ts'
 

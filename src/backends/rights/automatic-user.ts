@@ -1,12 +1,12 @@
 /** The user of a run that no user starts and whose trigger names none. */
 
-import { pathTo } from '../../http/encode-path.ts'
 import { formatJson } from '../../json/json.ts'
 import { fieldOf, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import { joinUsers, usersOf } from '../../names/acting-users.ts'
-import { actsForSaver } from '../../permissions/built-in-roles.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { isTemplateInstance, referenceOf, storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import { anonymous } from '../../ports/caller.ts'
+import { actsForSaver } from '../../rights/built-in-roles.ts'
 import type { BackendContext } from '../backend.ts'
 
 /** Fields of a pipeline that say nothing about what it does. */

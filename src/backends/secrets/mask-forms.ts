@@ -1,5 +1,5 @@
 /** Forms in which programs print the value of a secret. */
-import { encodeValue } from '../../http/encode-path.ts'
+import { encodeValue } from '../../net/encode-path.ts'
 import { isRecognisable } from '../pipelines/secret-names.ts'
 
 /** A shorter line of a longer value is found in too many other texts. */

@@ -1,7 +1,6 @@
 /** Settings of secrets: the key of the store, files and Vault that references may name. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { readAuthorities } from '../../http/tls/read-authorities.ts'
 import {
   httpAddress,
   inSeconds,
@@ -12,6 +11,7 @@ import {
   settings,
   whole,
 } from '../../settings/setting.ts'
+import { readAuthorities } from '../../tls/read-authorities.ts'
 
 import { loadKeys } from './keys.ts'
 

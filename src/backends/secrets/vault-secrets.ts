@@ -1,7 +1,7 @@
 /** Values of KV version 2 of Vault, within the rules of the settings, kept for seconds. */
 import { createCache, type ExpiringCache, loadOnce } from '../../caches/expiring-cache.ts'
-import { encodeSegments } from '../../http/encode-path.ts'
 import { fieldAt, fieldOf, isObject, type JsonObject, numberOf } from '../../json/values.ts'
+import { encodeSegments } from '../../net/encode-path.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { matchesRule, type VaultSettings } from './settings.ts'
 import { VaultClient } from './vault-client.ts'

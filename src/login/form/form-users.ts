@@ -1,7 +1,7 @@
 /** Administration of the users of the login form while the gateway runs, by the rules that keep an administrator in it. */
 import { GatewayError } from '../../errors.ts'
 import { toUserKey } from '../../names/user-name.ts'
-import { readers } from '../../permissions/built-in-roles.ts'
+import { readers } from '../../rights/built-in-roles.ts'
 import { generatePassword } from './generate-password.ts'
 import type { StoredUser, Users } from './users.ts'
 

@@ -1,5 +1,5 @@
 /** Login at a provider of OAuth 2.0 or OpenID Connect. */
-import { pathTo } from '../../http/encode-path.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { fillAddress } from '../address-template.ts'
 import { type LoginMethodType, withOthers } from '../method-type.ts'
 import { oauth2Keys } from './setting-keys.ts'

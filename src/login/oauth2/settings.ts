@@ -1,6 +1,7 @@
 /** Client registrations from the keys of both generations, with all errors. */
-import { toPath } from '../../http/tls/key-material.ts'
+
 import type { SettingsReport } from '../../settings/setting.ts'
+import { toPath } from '../../tls/key-material.ts'
 import type { LoginSurroundings } from '../method-type.ts'
 import { showAddress } from '../show-address.ts'
 import { toOlderRegistration } from './older-settings.ts'

@@ -1,9 +1,9 @@
 /** Reads private keys and certificates from PEM files and PKCS#12 key stores. */
 import * as crypto from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { loadKeyStoreIdentity } from '../../http/tls/key-material.ts'
-import { certificateLabel, pemBlocks } from '../../http/tls/pem.ts'
 import { readExplained } from '../../storage/file-fault.ts'
+import { loadKeyStoreIdentity } from '../../tls/key-material.ts'
+import { certificateLabel, pemBlocks } from '../../tls/pem.ts'
 import type { SamlSettings } from './settings.ts'
 
 export interface KeyPair {

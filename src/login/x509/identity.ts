@@ -1,7 +1,8 @@
 /** User name and roles of a certificate. */
-import type { Certificate } from '../../http/tls/certificate.ts'
-import { DerError, readDer, readText } from '../../http/tls/der.ts'
+
 import { commonNameOf, formatJavaName } from '../../names/distinguished-name.ts'
+import type { Certificate } from '../../tls/certificate.ts'
+import { DerError, readDer, readText } from '../../tls/der.ts'
 
 const maxSubjectLength = 4096
 const controlCharacter = /\p{Cc}/u

@@ -2,10 +2,11 @@
  * Validates a client certificate that came in a header, by the rules of OpenSSL for connections. These are, at the security level
  * 2 of Node.js: chain, validity, purpose, critical extensions, strength, revocation lists.
  */
-import type { Certificate } from '../../http/tls/certificate.ts'
-import { DerError, derTag, readChildren, readDer, readInteger, readOid } from '../../http/tls/der.ts'
-import { findListObjection, findRevocation, type Revocations } from '../../http/tls/revocation.ts'
+
 import { nameKey } from '../../names/distinguished-name.ts'
+import type { Certificate } from '../../tls/certificate.ts'
+import { DerError, derTag, readChildren, readDer, readInteger, readOid } from '../../tls/der.ts'
+import { findListObjection, findRevocation, type Revocations } from '../../tls/revocation.ts'
 
 export interface CertificateTrust {
   /** Up to the roots; only these are trusted by themselves. */

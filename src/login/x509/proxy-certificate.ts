@@ -1,8 +1,8 @@
 /** Client certificates in headers of trusted proxies. */
 import type { IncomingMessage } from 'node:http'
-import { readCertificate } from '../../http/tls/certificate.ts'
-import type { ConnectionCertificate } from '../../http/tls/client-certificate.ts'
-import { DerError } from '../../http/tls/der.ts'
+import { readCertificate } from '../../tls/certificate.ts'
+import type { ConnectionCertificate } from '../../tls/client-certificate.ts'
+import { DerError } from '../../tls/der.ts'
 import { type CertificateTrust, findObjection } from './judge-certificate.ts'
 
 const envoyHeader = 'x-forwarded-client-cert'

@@ -1,9 +1,10 @@
 /** Permissions of applications, accounts and build services, as the services that own them declare them. */
-import { pathTo } from '../../http/encode-path.ts'
+
 import { isObject, type JsonObject, objectsOf, textsOf } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
+import { pathTo } from '../../net/encode-path.ts'
+import type { ServiceName } from '../../services/services.ts'
 import { readJson, type UpstreamAnswer } from '../../upstreams/read-answer.ts'
-import type { ServiceName } from '../../upstreams/services.ts'
 import type { AccessSubject } from './judge-access.ts'
 
 export interface ResourcePermissions {

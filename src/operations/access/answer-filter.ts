@@ -1,8 +1,8 @@
 /** Leaves out of answers what the caller may not read. */
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
-import type { Need } from '../../permissions/decide.ts'
 import { permissionDenied } from '../../permissions/permission-errors.ts'
-import type { PermissionView } from '../../permissions/permissions.ts'
+import type { Need } from '../../rights/decide.ts'
+import type { PermissionView } from '../../rights/permissions.ts'
 import type { FilterField } from '../demands.ts'
 import { needsOfCanaryConfig, templateNeeds } from './owners.ts'
 

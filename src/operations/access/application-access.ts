@@ -1,9 +1,9 @@
 /** Permission checks that no service behind the gateway makes. */
 import type { RequestState } from '../../http/request-state.ts'
-import type { Need } from '../../permissions/decide.ts'
 import { permissionDenied, requireAll } from '../../permissions/permission-errors.ts'
-import type { PermissionView } from '../../permissions/permissions.ts'
-import { isGranted, isListed } from '../../permissions/rights.ts'
+import type { Need } from '../../rights/decide.ts'
+import type { PermissionView } from '../../rights/permissions.ts'
+import { isGranted, isListed } from '../../rights/rights.ts'
 import type { OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 

@@ -1,7 +1,7 @@
 /** Subjects of a request body, by what its operation demands. */
 import { GatewayError } from '../../errors.ts'
 import { isObject, objectOf } from '../../json/values.ts'
-import type { Need } from '../../permissions/decide.ts'
+import type { Need } from '../../rights/decide.ts'
 import type { Demand } from '../demands.ts'
 import type { OperationRequest } from '../operation.ts'
 import { valuesOf } from './parameters.ts'

@@ -1,7 +1,7 @@
 /** Look-up of pipeline definitions by name within an application, or by id. */
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
 import type { OperationRequest } from '../operation.ts'
 import { checkList, readObject } from '../upstream-shape.ts'

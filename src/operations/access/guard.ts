@@ -2,13 +2,13 @@
 import { hash } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
-import { isReader } from '../../permissions/built-in-roles.ts'
-import { decide, isLeftOpen, type Need } from '../../permissions/decide.ts'
 import { readsOnly } from '../../permissions/permission-errors.ts'
-import { rightsOf } from '../../permissions/permission-view.ts'
-import type { Authorization, PermissionView } from '../../permissions/permissions.ts'
-import { isGranted } from '../../permissions/rights.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
+import { isReader } from '../../rights/built-in-roles.ts'
+import { decide, isLeftOpen, type Need } from '../../rights/decide.ts'
+import { rightsOf } from '../../rights/permission-view.ts'
+import type { Authorization, PermissionView } from '../../rights/permissions.ts'
+import { isGranted } from '../../rights/rights.ts'
 import {
   type ApplicationSource,
   checksAtGateway,

@@ -1,8 +1,8 @@
 /** Decision on an operation's demands by the permissions of a user, without a call. */
 
-import { isReader } from '../../permissions/built-in-roles.ts'
-import { decide, describeNeed, type Need } from '../../permissions/decide.ts'
-import type { Authorization, Enforcement, PermissionView } from '../../permissions/permissions.ts'
+import { isReader } from '../../rights/built-in-roles.ts'
+import { decide, describeNeed, type Need } from '../../rights/decide.ts'
+import type { Authorization, Enforcement, PermissionView } from '../../rights/permissions.ts'
 import { checksAtGateway, type Demand, isAlwaysDemanded, placeOf } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import type { Platform } from '../platform.ts'

@@ -1,7 +1,7 @@
 /** Look-up of the application of an execution or task, for the identity header. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { checkDone, readJson, type UpstreamAnswer } from '../../upstreams/read-answer.ts'
 import type { OperationRequest } from '../operation.ts'
 

@@ -1,7 +1,7 @@
 /** Resources of the infrastructure that jobs name, by name or by label, and to whom they belong. */
 import { isObject, type JsonObject, objectsOf } from '../../json/values.ts'
 import { parseMoniker } from '../../names/moniker.ts'
-import type { Authorization } from '../../permissions/permissions.ts'
+import type { Authorization } from '../../rights/permissions.ts'
 import { typesOf } from './job-form.ts'
 import { type DemandSubject, hidden, isHidden, namesIn, ownersBySelectors, textsIn, toNeed } from './subject.ts'
 

@@ -2,8 +2,8 @@
 import { GatewayError } from '../../errors.ts'
 import { isRawNumber } from '../../json/json.ts'
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
-import type { Need } from '../../permissions/decide.ts'
-import type { Authorization } from '../../permissions/permissions.ts'
+import type { Need } from '../../rights/decide.ts'
+import type { Authorization } from '../../rights/permissions.ts'
 
 /** Things of which a service knows to which applications they belong. */
 export type OwnedKind = 'execution' | 'task' | 'definition' | 'strategy' | 'template' | 'canary-config' | 'entity-tags'

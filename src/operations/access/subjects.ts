@@ -1,6 +1,6 @@
 /** Subjects of tasks, definitions and starts, by the rules of each type of job. */
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
-import { pluginApplication } from '../../permissions/application-name.ts'
+import { pluginApplication } from '../../names/application-name.ts'
 import { decodeDocument, typesOf, walkBody } from './job-form.ts'
 import { resourcesIn } from './resource-names.ts'
 import {

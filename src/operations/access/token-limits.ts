@@ -2,7 +2,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { PresentedToken, RequestState } from '../../http/request-state.ts'
 import { foldName } from '../../names/fold-name.ts'
-import type { Need } from '../../permissions/decide.ts'
+import type { Need } from '../../rights/decide.ts'
 import { isReadMethod } from '../../telemetry/methods.ts'
 import type { Demand } from '../demands.ts'
 import type { Operation } from '../operation.ts'

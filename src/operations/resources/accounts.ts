@@ -1,10 +1,10 @@
 /** Cloud accounts, and the definitions of those that may change at run time. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import { type JsonObject, withoutNulls } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
-import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
+import { pathTo } from '../../net/encode-path.ts'
+import { allowedAccounts } from '../../rights/allowed-accounts.ts'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import { rolesIn } from '../access/access-resources.ts'
 import { createAccountFilter } from '../access/application-access.ts'

@@ -1,10 +1,10 @@
 /** The bakery: base images to bake from, and the logs of bakes. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import { escapeHtml } from '../../http/page.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
 import { isObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { get } from '../declare.ts'
 import { demandsNothing, sharedKnowledge } from '../demands.ts'
 import { BakeOptions } from '../models/builds.ts'

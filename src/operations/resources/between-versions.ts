@@ -1,11 +1,11 @@
 /** Commits and builds between two versions of an application. */
 import { type Build, type Commit, commitsOf, type Deployment } from '../../environments/pipelines.ts'
 import type { Version } from '../../environments/running.ts'
-import { encodeSegments, formatQuery, pathTo } from '../../http/encode-path.ts'
 import { definedOf, type JsonObject, numberOf, objectsOf, textOf } from '../../json/values.ts'
-import type { PermissionView } from '../../permissions/permissions.ts'
-import { isGranted } from '../../permissions/rights.ts'
-import type { ServiceName } from '../../upstreams/services.ts'
+import { encodeSegments, formatQuery, pathTo } from '../../net/encode-path.ts'
+import type { PermissionView } from '../../rights/permissions.ts'
+import { isGranted } from '../../rights/rights.ts'
+import type { ServiceName } from '../../services/services.ts'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 
 const most = 50

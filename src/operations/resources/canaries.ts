@@ -1,7 +1,7 @@
 /** Canary analysis (kayenta, and mine before it). Lists are empty without the service. */
 import { z } from 'zod'
-import { formatQuery, pathTo, type QueryValue } from '../../http/encode-path.ts'
 import { objectOf } from '../../json/values.ts'
+import { formatQuery, pathTo, type QueryValue } from '../../net/encode-path.ts'
 import { get, operationsWith } from '../declare.ts'
 import {
   application,

@@ -1,7 +1,7 @@
 /** Lookups that only the forms for Amazon ECS and for service brokers need, and data that operators keep in storage of the infrastructure service. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { encodeSegments, pathTo } from '../../http/encode-path.ts'
+import { encodeSegments, pathTo } from '../../net/encode-path.ts'
 import { operationsWith } from '../declare.ts'
 import { readsAccount, sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'

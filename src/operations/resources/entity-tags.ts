@@ -1,7 +1,7 @@
 /** Tags on resources of the infrastructure, such as alerts on a server group. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { encodeSegments } from '../../http/encode-path.ts'
+import { encodeSegments } from '../../net/encode-path.ts'
 import { checkMayWrite } from '../access/application-access.ts'
 import { get, post, remove } from '../declare.ts'
 import { application, demandsNothing, filteredBy } from '../demands.ts'

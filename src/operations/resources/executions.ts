@@ -1,8 +1,8 @@
 /** Executions, the runs of pipelines: lists, searches, and changes while they run. */
 import { z } from 'zod'
-import { pathTo, type QueryValue } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { fieldAt, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
+import { pathTo, type QueryValue } from '../../net/encode-path.ts'
 import { checkDone } from '../../upstreams/read-answer.ts'
 import { findByName, listDefinitions } from '../access/find-definition.ts'
 import { changeRun, learnApplication } from '../access/learn-application.ts'

@@ -1,8 +1,8 @@
 /** Evaluates expressions and variables against executions. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import { isObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { get, post } from '../declare.ts'
 import { application, readsExecution } from '../demands.ts'
 import { Evaluation } from '../models/executions.ts'

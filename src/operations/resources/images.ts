@@ -1,6 +1,6 @@
 /** Machine and container images, and Helm charts, which are looked up as images are. */
 import { z } from 'zod'
-import { pathTo } from '../../http/encode-path.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { standalone } from '../../settings/standalone.ts'
 import { get, operationsWith, put } from '../declare.ts'
 import { decidedByService, readsSharedOfAccount, sharedKnowledge } from '../demands.ts'

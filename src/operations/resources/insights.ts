@@ -1,6 +1,7 @@
 /** Links from resources to the operator's tools, from the templates `insights.*`. */
-import { pathTo } from '../../http/encode-path.ts'
+
 import { fieldAt, type JsonObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import type { OperationRequest } from '../operation.ts'
 import type { InsightLink } from '../settings.ts'

@@ -1,6 +1,7 @@
 /** Instances: one of them with its links, and its console. */
-import { pathTo } from '../../http/encode-path.ts'
+
 import type { JsonObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith } from '../declare.ts'
 import { readsAccount } from '../demands.ts'
 import { ConsoleOutput, InstanceModel } from '../models/infrastructure.ts'

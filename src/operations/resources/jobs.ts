@@ -1,8 +1,8 @@
 /** Jobs: containers of an application that run once. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { get, polledByUsers } from '../declare.ts'
 import { readsApplication, readsApplicationOnAccount } from '../demands.ts'
 import { JobModel } from '../models/infrastructure.ts'

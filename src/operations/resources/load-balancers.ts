@@ -1,8 +1,8 @@
 /** Load balancers: of a cloud provider, of an application, and the details of one. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { get, operationsWith, polledByUsers } from '../declare.ts'
 import { filteredBy, readsAccount, readsApplicationByAccount } from '../demands.ts'
 import { LoadBalancerItem, LoadBalancerModel } from '../models/infrastructure.ts'

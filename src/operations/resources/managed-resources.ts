@@ -1,7 +1,7 @@
 /** Resources under managed delivery (keel). */
 import { z } from 'zod'
-import { formatQuery, pathTo } from '../../http/encode-path.ts'
 import { yamlType } from '../../http/parse-accept.ts'
+import { formatQuery, pathTo } from '../../net/encode-path.ts'
 import { misfit, noPage } from '../../upstreams/answer-form.ts'
 import { checkDone } from '../../upstreams/read-answer.ts'
 import { operationsWith } from '../declare.ts'

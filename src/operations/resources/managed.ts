@@ -1,7 +1,7 @@
 /** Managed delivery (keel): queries, reports and chat callbacks. */
 import { z } from 'zod'
-import { pathTo } from '../../http/encode-path.ts'
 import { parseAccept, yamlType } from '../../http/parse-accept.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith, post } from '../declare.ts'
 import { decidedByService, provedBySender } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'

@@ -1,8 +1,8 @@
 /** Notification settings of applications, kinds of notification, and callbacks of chat tools. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
-import { pathTo } from '../../http/encode-path.ts'
-import type { ServiceName } from '../../upstreams/services.ts'
+import { pathTo } from '../../net/encode-path.ts'
+import type { ServiceName } from '../../services/services.ts'
 import { get, operationsWith, post } from '../declare.ts'
 import { provedBySender, readsApplication, sharedKnowledge, writesNotifications } from '../demands.ts'
 import { NotificationSettings } from '../models/pipelines.ts'

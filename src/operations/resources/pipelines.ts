@@ -1,8 +1,8 @@
 /** Pipelines, the definitions: read from their store, changed and put in order by tasks of the orchestrator. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { misfit, noPage } from '../../upstreams/answer-form.ts'
 import { checkDone } from '../../upstreams/read-answer.ts'
 import { findByName, findDefinition, listDefinitions } from '../access/find-definition.ts'

@@ -1,7 +1,7 @@
 /** Projects: groups of applications with their clusters and pipelines. Tasks change them. */
 import { z } from 'zod'
-import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { createReadFilter, isDecided } from '../access/application-access.ts'
 import { get } from '../declare.ts'
 import { demandsNothing, filteredBy } from '../demands.ts'

@@ -1,7 +1,7 @@
 /** Warnings of an embedded service about a saved document: a header, which clients of Gate ignore. */
 import { type JsonObject, listOf } from '../../json/values.ts'
-import { toHeaderText } from '../../upstreams/header-text.ts'
-import type { ServiceName } from '../../upstreams/services.ts'
+import { toHeaderText } from '../../net/header-text.ts'
+import type { ServiceName } from '../../services/services.ts'
 import { DirectAnswer, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 

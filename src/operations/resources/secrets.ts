@@ -1,7 +1,7 @@
 /** Secrets of applications and accounts: set, listed without values, deleted, and who uses them. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith } from '../declare.ts'
 import { type Demands, readsAccount, readsApplication, writesAccount, writesApplication } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'

@@ -1,8 +1,8 @@
 /** Security groups, also as firewalls: lists, and look-ups by name and id. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { decodeSegment, pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, listOf } from '../../json/values.ts'
+import { decodeSegment, pathTo } from '../../net/encode-path.ts'
 import { get, operationsWith } from '../declare.ts'
 import { filteredBy, readsAccount } from '../demands.ts'
 import { SecurityGroupModel, SecurityGroupSummary } from '../models/infrastructure.ts'

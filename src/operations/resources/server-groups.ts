@@ -1,8 +1,8 @@
 /** Server groups of an application, and the details of one. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith, polledByUsers } from '../declare.ts'
 import { readsApplicationByAccount, readsApplicationOnAccount } from '../demands.ts'
 import { ServerGroupModel } from '../models/infrastructure.ts'

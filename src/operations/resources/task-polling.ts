@@ -1,9 +1,9 @@
 /** Tasks of the orchestrator that change definitions: submission and polling until their end. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { isHidden } from '../access/subject.ts'
 import type { OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'

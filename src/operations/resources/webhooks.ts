@@ -1,9 +1,9 @@
 /** Events that other systems report over HTTP, and the stage types that configuration adds. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { isObject } from '../../json/values.ts'
+import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith } from '../declare.ts'
 import { provedBySender, sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'

@@ -1,7 +1,7 @@
 /** Forms of services' answers, by the schema of the operation's own answer. */
 import { z } from 'zod'
+import type { ServiceName } from '../../services/services.ts'
 import { type AnswerForm, misfit, noPage } from '../../upstreams/answer-form.ts'
-import type { ServiceName } from '../../upstreams/services.ts'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 
 const anything: AnswerForm = { kind: 'anything' }

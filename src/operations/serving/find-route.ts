@@ -1,8 +1,8 @@
 /** Finds the operation of a request. */
 import findMyWay from 'find-my-way'
 import { GatewayError } from '../../errors.ts'
-import { decodeSegment } from '../../http/encode-path.ts'
 import { type FindRoute, maxParamLength, type Route } from '../../http/route.ts'
+import { decodeSegment } from '../../net/encode-path.ts'
 import { isRead } from '../access/token-limits.ts'
 import type { Operation } from '../operation.ts'
 import { routeOf } from '../route.ts'

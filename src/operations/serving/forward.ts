@@ -1,8 +1,8 @@
 /** Forwards requests to services: the call, and the answer as it comes unless something has to be looked into. */
 import { GatewayError } from '../../errors.ts'
 import { prepareHeaders, sendValue } from '../../http/answer.ts'
-import { formatQuery, type QueryValue } from '../../http/encode-path.ts'
 import { acceptsGzip, yamlType } from '../../http/parse-accept.ts'
+import { formatQuery, type QueryValue } from '../../net/encode-path.ts'
 import { isReadMethod } from '../../telemetry/methods.ts'
 import type { AnswerReceiver } from '../../upstreams/client-answer.ts'
 import { callerIdentityOf } from '../../upstreams/identity.ts'

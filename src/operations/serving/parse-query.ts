@@ -1,8 +1,8 @@
 /** Converts the query of a request to the declared parameters, and keeps the rest apart. */
 import type { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import type { QueryValue } from '../../http/encode-path.ts'
 import { shorten } from '../../names/edit-distance.ts'
+import type { QueryValue } from '../../net/encode-path.ts'
 import { describeIssue } from '../../settings/describe-issue.ts'
 
 type Kind = 'text' | 'integer' | 'flag' | 'list'

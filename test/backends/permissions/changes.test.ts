@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { permissionsBackend } from '../../../src/backends/permissions/permissions.ts'
-import type { ServiceName } from '../../../src/upstreams/services.ts'
+import type { ServiceName } from '../../../src/services/services.ts'
 import { startBackends } from '../../support/backends.ts'
 
 const web = { name: 'web', email: 'web@example.com' }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allOperations } from '../../../src/operations/all.ts'
-import type { ServiceName } from '../../../src/upstreams/services.ts'
+import type { ServiceName } from '../../../src/services/services.ts'
 import { Reply } from '../../support/upstream.ts'
 import { type Platform, startPlatform } from './platform.ts'
 

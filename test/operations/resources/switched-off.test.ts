@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allOperations } from '../../../src/operations/all.ts'
-import { type ServiceName, serviceNames } from '../../../src/upstreams/services.ts'
+import { type ServiceName, serviceNames } from '../../../src/services/services.ts'
 import { startPlatform } from './platform.ts'
 import * as tables from './rows.ts'
 

@@ -1,6 +1,7 @@
 /** Resources of Actions: workflows, runs, their jobs and archives. */
-import { encodeSegment, encodeSegments, formatQuery, pathTo } from '../../../http/encode-path.ts'
+
 import { fieldAt, fieldOf, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import { encodeSegment, encodeSegments, formatQuery, pathTo } from '../../../net/encode-path.ts'
 import { readPages, toPagePath } from '../remote/pages.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import type { ActionsKind, Workflow } from './actions-kind.ts'

@@ -1,8 +1,8 @@
 /** Starts of workflows, and the runs that they bring about. */
 import { LRUCache } from 'lru-cache'
-import { pathTo } from '../../../http/encode-path.ts'
 import { formatJson, parseIfJson, parseJson } from '../../../json/json.ts'
 import { fieldOf, type JsonObject, listOf, numberOf, textOf } from '../../../json/values.ts'
+import { pathTo } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import { formatReason } from '../remote/refusal.ts'

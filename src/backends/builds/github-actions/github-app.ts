@@ -1,8 +1,8 @@
 /** Credentials for Actions: a token, or that of an installation of a GitHub App. */
 import { createPrivateKey } from 'node:crypto'
 import { sharedWork } from '../../../concurrency/shared-work.ts'
-import { pathTo } from '../../../http/encode-path.ts'
 import { fieldOf, textOf } from '../../../json/values.ts'
+import { pathTo } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
 import { createServerCalls } from '../server-calls.ts'

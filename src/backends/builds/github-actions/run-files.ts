@@ -1,6 +1,7 @@
 /** What runs leave behind: archives, property files in them, and the logs of their jobs. */
-import { pathTo } from '../../../http/encode-path.ts'
+
 import { type JsonObject, numberOf, textOf } from '../../../json/values.ts'
+import { pathTo } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import { parseProperties } from '../property-file.ts'
 import { type JobLog, joinLogs } from '../remote/joined-logs.ts'

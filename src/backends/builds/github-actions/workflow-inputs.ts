@@ -1,6 +1,7 @@
 /** Inputs of a workflow that is started by hand, as parameters of its job. */
-import { parseYaml } from '../../../http/yaml.ts'
+
 import { definedOf, fieldAt, fieldOf, isObject, type JsonObject, listOf, textOf } from '../../../json/values.ts'
+import { parseYaml } from '../../../json/yaml.ts'
 
 /** Reading YAML takes long, and nothing else is done meanwhile. */
 const maxLength = 128 * 1024

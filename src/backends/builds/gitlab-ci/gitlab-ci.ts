@@ -1,7 +1,8 @@
 /** Pipelines of GitLab projects as builds: a job is the path of a project, or its number, as in newer versions of igor. */
-import { formatQuery } from '../../../http/encode-path.ts'
+
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
+import { formatQuery } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'

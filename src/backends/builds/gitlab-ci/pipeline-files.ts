@@ -1,6 +1,7 @@
 /** What pipelines leave behind: archives, property files, and the logs of their jobs. */
-import { encodeSegments } from '../../../http/encode-path.ts'
+
 import { fieldAt, fieldOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
+import { encodeSegments } from '../../../net/encode-path.ts'
 import { parseProperties } from '../property-file.ts'
 import { type JobLog, joinLogs } from '../remote/joined-logs.ts'
 import { readLogProperties } from '../remote/log-properties.ts'

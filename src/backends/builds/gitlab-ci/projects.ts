@@ -1,7 +1,7 @@
 /** Projects of a GitLab server, and the jobs that they are: `shop/web`, `shop/web/main` for its branch, or by number: `42`. */
 import { sharedWork } from '../../../concurrency/shared-work.ts'
-import { encodeSegment, formatQuery } from '../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import { encodeSegment, formatQuery } from '../../../net/encode-path.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import type { GitlabHost } from './gitlab-settings.ts'

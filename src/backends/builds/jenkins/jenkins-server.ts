@@ -1,7 +1,7 @@
 /** One Jenkins server, over its JSON API. docs/contracts/builds.md#jenkins. */
 import { BoundedMap } from '../../../caches/bounded-map.ts'
-import { encodeSegments, formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf } from '../../../json/values.ts'
+import { encodeSegments, formatQuery, pathTo } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
 import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'

@@ -1,6 +1,7 @@
 /** Jobs of Jenkins: paths of those in folders, their lists and descriptions. */
-import { encodeSegment } from '../../../http/encode-path.ts'
+
 import { fieldOf, isObject, type JsonObject, objectsOf, textOf, textsOf } from '../../../json/values.ts'
+import { encodeSegment } from '../../../net/encode-path.ts'
 
 /** For the list of all jobs: large installations take long. */
 export const jobListMs = 60_000

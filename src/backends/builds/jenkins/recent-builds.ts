@@ -1,7 +1,7 @@
 /** Jobs of Jenkins with new builds: one request for the last build of each job, and one for each job where it changed. */
 import type { FastifyBaseLogger } from 'fastify'
-import { formatQuery } from '../../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, numberOf } from '../../../json/values.ts'
+import { formatQuery } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
 import type { RecentBuilds } from '../build-server.ts'

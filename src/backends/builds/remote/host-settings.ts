@@ -1,7 +1,7 @@
 /** Settings that build servers elsewhere have alike. */
 import { z } from 'zod'
+import { type ServiceTls, toServiceTls } from '../../../services/service-tls.ts'
 import { optionalText, type SettingsReport, texts, whole } from '../../../settings/setting.ts'
-import { type ServiceTls, toServiceTls } from '../../../upstreams/service-tls.ts'
 
 export const hostKeys = {
   name: z.string().min(1).describe('Name of the build server, unique among all of them.'),

@@ -1,7 +1,7 @@
 /** Metrics of Datadog: its API for queries of time series. */
 import { z } from 'zod'
-import { formatQuery } from '../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, listOf, numberOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
+import { formatQuery } from '../../../net/encode-path.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import { MetricError, type MetricQuestion, type MetricSeries, type OpenAccount } from '../metric-source.ts'

@@ -1,6 +1,5 @@
 /** Metrics of New Relic by queries in NRQL: over NerdGraph, or over the older query API of Insights. */
 import { z } from 'zod'
-import { formatQuery, pathTo } from '../../../http/encode-path.ts'
 import {
   fieldAt,
   fieldOf,
@@ -12,6 +11,7 @@ import {
   textOf,
   textsOf,
 } from '../../../json/values.ts'
+import { formatQuery, pathTo } from '../../../net/encode-path.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import { MetricError, type MetricQuestion, type OpenAccount } from '../metric-source.ts'

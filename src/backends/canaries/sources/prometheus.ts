@@ -1,8 +1,8 @@
 /** Metrics of Prometheus, and of stores with its API. */
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { formatQuery } from '../../../http/encode-path.ts'
 import { fieldAt, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
+import { formatQuery } from '../../../net/encode-path.ts'
 import type { BackendContext } from '../../backend.ts'
 import { MetricError, type MetricQuestion, type MetricSeries, type OpenAccount } from '../metric-source.ts'
 import { expandedTemplate } from '../query-template.ts'

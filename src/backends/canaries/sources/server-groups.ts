@@ -1,8 +1,8 @@
 /** Metrics of server groups, as load balancers and providers measure them. */
 import { z } from 'zod'
-import { formatQuery, pathTo } from '../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
 import { parseMoniker } from '../../../names/moniker.ts'
+import { formatQuery, pathTo } from '../../../net/encode-path.ts'
 import type { BackendContext } from '../../backend.ts'
 import {
   type MetricAccount,

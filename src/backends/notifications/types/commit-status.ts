@@ -1,5 +1,5 @@
 /** Statuses of commits at GitHub (with the keys of Spinnaker's echo), GitLab, and Gitea or Forgejo. */
-import { encodeSegment } from '../../../http/encode-path.ts'
+import { encodeSegment } from '../../../net/encode-path.ts'
 import { httpAddress, off, optionalText, setting, settings } from '../../../settings/setting.ts'
 import { operatorAddress } from '../../outside/call-outside.ts'
 import { type OutsideAccount, usePermissions } from '../../rights/outside-account.ts'

@@ -1,7 +1,7 @@
 /** E-mail over SMTP, with the keys of Spinnaker's echo. */
 import type { Transporter } from 'nodemailer'
-import { readAuthorities } from '../../../http/tls/read-authorities.ts'
 import { off, optionalFlag, optionalText, port, type SettingsOf, setting, settings } from '../../../settings/setting.ts'
+import { readAuthorities } from '../../../tls/read-authorities.ts'
 import { usePermissions } from '../../rights/outside-account.ts'
 import { type Channel, DeliveryError, type Notice, type NotificationType } from '../notification-type.ts'
 

@@ -1,6 +1,7 @@
 /** Jobs that create, update and remove applications (docs/contracts/orchestration.md#jobs). */
-import { pathTo } from '../../../http/encode-path.ts'
+
 import { isObject, type JsonObject, textOf } from '../../../json/values.ts'
+import { pathTo } from '../../../net/encode-path.ts'
 import { describePermissionsProblem } from '../../rights/application-permissions.ts'
 import { StageError } from '../machine/failure.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'

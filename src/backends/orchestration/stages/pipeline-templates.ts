@@ -1,6 +1,7 @@
 /** Jobs that create, update and delete pipeline templates of both versions (docs/contracts/orchestration.md#jobs). */
-import { formatQuery, pathTo } from '../../../http/encode-path.ts'
+
 import { textOf } from '../../../json/values.ts'
+import { formatQuery, pathTo } from '../../../net/encode-path.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'

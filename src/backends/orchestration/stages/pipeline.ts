@@ -1,6 +1,7 @@
 /** `pipeline`: runs another stored pipeline and, unless told otherwise, waits for it. */
-import { pathTo } from '../../../http/encode-path.ts'
+
 import { isObject, isTrue, type JsonObject, objectOf, objectsOf } from '../../../json/values.ts'
+import { pathTo } from '../../../net/encode-path.ts'
 import { artifactsSeenBy } from '../artifacts-at-hand.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import { type Execution, isFalse, isStartedBy, isTopLevel } from '../model.ts'

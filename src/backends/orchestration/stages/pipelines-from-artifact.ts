@@ -1,8 +1,9 @@
 /** `savePipelinesFromArtifact`: stores the pipelines and declared environments of applications that a file has. */
-import { pathTo } from '../../../http/encode-path.ts'
-import { parseYamlStream } from '../../../http/yaml.ts'
+
 import { fieldOf, isObject, type JsonObject, objectsOf, textsOf } from '../../../json/values.ts'
+import { parseYamlStream } from '../../../json/yaml.ts'
 import { foldName } from '../../../names/fold-name.ts'
+import { pathTo } from '../../../net/encode-path.ts'
 import { StageError } from '../machine/failure.ts'
 import { fetchArtifact, requireArtifact } from './manifests/artifacts.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'

@@ -1,7 +1,7 @@
 /** Jobs that store, replace, remove and reorder pipelines (docs/contracts/orchestration.md#jobs). */
 import { createHash } from 'node:crypto'
-import { pathTo } from '../../../http/encode-path.ts'
 import { definedOf, fieldOf, isTrue, type JsonObject, objectOf, textOf } from '../../../json/values.ts'
+import { pathTo } from '../../../net/encode-path.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import { decodeObject, decodePayload } from './encoded-payload.ts'

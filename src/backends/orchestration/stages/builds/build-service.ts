@@ -1,9 +1,9 @@
 /** Calls of stages to the build service (docs/contracts/builds.md). */
 
 import type { ServiceAnswer } from '../../../../external/service-call.ts'
-import { encodeSegments, formatQuery, pathTo } from '../../../../http/encode-path.ts'
 import { formatJson } from '../../../../json/json.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { encodeSegments, formatQuery, pathTo } from '../../../../net/encode-path.ts'
 import { RetryableError, StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 

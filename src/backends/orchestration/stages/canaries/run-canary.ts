@@ -1,5 +1,5 @@
 /** `runCanary`: has kayenta judge one interval of a canary analysis, and fails unless the score is above the marginal threshold. */
-import { formatQuery, pathTo } from '../../../../http/encode-path.ts'
+
 import {
   definedOf,
   fieldAt,
@@ -11,6 +11,7 @@ import {
   textOf,
   textsOf,
 } from '../../../../json/values.ts'
+import { formatQuery, pathTo } from '../../../../net/encode-path.ts'
 import { errorTexts, failureRecord, StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
 import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'

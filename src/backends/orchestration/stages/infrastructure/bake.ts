@@ -1,5 +1,5 @@
 /** `bake`: images from a bakery, embedded or external, one child stage per region (docs/contracts/bakery.md#stage). */
-import { pathTo } from '../../../../http/encode-path.ts'
+
 import {
   fieldAt,
   fieldOf,
@@ -11,6 +11,7 @@ import {
   textsOf,
   withoutNulls,
 } from '../../../../json/values.ts'
+import { pathTo } from '../../../../net/encode-path.ts'
 import { expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'

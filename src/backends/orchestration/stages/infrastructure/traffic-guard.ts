@@ -1,6 +1,7 @@
 /** Traffic guards: protect the last healthy instances of a cluster. @see docs/contracts/infrastructure.md#traffic-guards */
-import { pathTo } from '../../../../http/encode-path.ts'
+
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { pathTo } from '../../../../net/encode-path.ts'
 import type { CloudServerGroup } from '../../../../ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'

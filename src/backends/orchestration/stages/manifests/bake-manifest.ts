@@ -1,6 +1,7 @@
 /** `bakeManifest`: manifests that Helm, Helmfile or Kustomize renders, as an artifact for later stages. */
-import { pathTo } from '../../../../http/encode-path.ts'
+
 import { fieldOf, isObject, type JsonObject, objectsOf, textOf, withoutNulls } from '../../../../json/values.ts'
+import { pathTo } from '../../../../net/encode-path.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StagePlace } from '../../model.ts'
 import { bakeryRequests } from '../infrastructure/bake.ts'

@@ -1,6 +1,7 @@
 /** Documents of a stage: written into it, or read from an artifact as a stream of YAML. */
-import { parseYamlStream } from '../../../../http/yaml.ts'
+
 import { isObject, isTrue, type JsonObject, listOf, textOf } from '../../../../json/values.ts'
+import { parseYamlStream } from '../../../../json/yaml.ts'
 import { executionScope } from '../../expressions/scopes.ts'
 import { withSummary } from '../../expressions/stage-evaluation.ts'
 import { evaluateTree } from '../../expressions/template.ts'

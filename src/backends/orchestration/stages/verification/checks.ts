@@ -1,8 +1,9 @@
 /** Kinds of checks of `verify`: what one look at a deployment tells. */
-import { formatQuery } from '../../../../http/encode-path.ts'
+
 import { parseIfJson } from '../../../../json/json.ts'
 import { fieldAt, fieldOf, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { CallError } from '../../../../net/call.ts'
+import { formatQuery } from '../../../../net/encode-path.ts'
 import { standalone } from '../../../../settings/standalone.ts'
 import { hrefOf, type OperatorAddress, type OutsideAnswer, operatorAddress } from '../../../outside/call-outside.ts'
 import { createRegexMeter, occursIn } from '../../../regex/bounded-regex.ts'

@@ -1,5 +1,5 @@
 /** Paths of resources and their objects at an API server. */
-import { formatQuery, pathTo, type QueryValue } from '../../../../../http/encode-path.ts'
+import { formatQuery, pathTo, type QueryValue } from '../../../../../net/encode-path.ts'
 import { isPathName } from '../full-name.ts'
 import { ApiError } from './api-error.ts'
 import type { ApiResource } from './cluster-api.ts'

@@ -1,7 +1,6 @@
 /** Kubeconfigs: the cluster and the login of a context. */
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { parseYaml } from '../../../../../http/yaml.ts'
 import {
   definedOf,
   fieldOf,
@@ -13,6 +12,7 @@ import {
   textOf,
   textsOf,
 } from '../../../../../json/values.ts'
+import { parseYaml } from '../../../../../json/yaml.ts'
 import { withoutSlash } from '../../../../../settings/setting.ts'
 import type { ClientCertificate, ClusterAccess, ClusterLogin, ExecPlugin, Impersonation } from './cluster-access.ts'
 

@@ -1,6 +1,7 @@
 /** Processor time and memory that containers use, in the units of `kubectl top`. */
-import { pathTo } from '../../../../../http/encode-path.ts'
+
 import { fieldAt, type JsonObject, objectsOf, textOf } from '../../../../../json/values.ts'
+import { pathTo } from '../../../../../net/encode-path.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { KubernetesAccount } from '../parts.ts'
 

@@ -1,6 +1,7 @@
 /** Memory and processor time of server groups: samples of metrics.k8s.io, kept while clients ask. */
-import { pathTo } from '../../../../../http/encode-path.ts'
+
 import { fieldAt, objectsOf, textOf } from '../../../../../json/values.ts'
+import { pathTo } from '../../../../../net/encode-path.ts'
 import type { ServerGroup } from '../../../model.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { KubernetesAccount } from '../parts.ts'

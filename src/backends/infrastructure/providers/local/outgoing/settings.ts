@@ -1,7 +1,7 @@
 /** Settings of what an account gives to its programs for their way out: authorities, a proxy, registries, variables. */
 import { z } from 'zod'
-import { readAuthorities } from '../../../../../http/tls/read-authorities.ts'
 import { off, type SettingsReport } from '../../../../../settings/setting.ts'
+import { readAuthorities } from '../../../../../tls/read-authorities.ts'
 import { ImageEnvironment } from '../../../../images/image-file.ts'
 import { isReference } from '../../../../secrets/references.ts'
 

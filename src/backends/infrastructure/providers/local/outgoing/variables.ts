@@ -1,5 +1,5 @@
 /** Environment variables by which usual tools find the authorities, the proxy and the registries of an account. */
-import { decodeSegment } from '../../../../../http/encode-path.ts'
+import { decodeSegment } from '../../../../../net/encode-path.ts'
 import { withoutUserinfo } from '../../../../outside/git-repository.ts'
 import { looksSecret, passwordsIn } from '../../../../pipelines/secret-names.ts'
 import { referencesIn } from '../../../../secrets/references.ts'

@@ -1,7 +1,7 @@
 /** Certificates for calls to services: the client certificate of Fairlead, and the authorities that it trusts. */
 import { createSecureContext } from 'node:tls'
-import { loadAuthorities, loadKeyStoreIdentity, TlsFileError, toStoreFile } from '../http/tls/key-material.ts'
 import type { SettingsReport } from '../settings/setting.ts'
+import { loadAuthorities, loadKeyStoreIdentity, TlsFileError, toStoreFile } from '../tls/key-material.ts'
 
 /** PEM texts; the names are those of `tls.connect`. */
 export interface ServiceTls {

@@ -1,6 +1,6 @@
 /** Revoked certificates: revocation lists (CRL) and the operator's block list. */
 import { type KeyObject, verify } from 'node:crypto'
-import { nameKey, parseName } from '../../names/distinguished-name.ts'
+import { nameKey, parseName } from '../names/distinguished-name.ts'
 import { type Certificate, strongSignatures } from './certificate.ts'
 import { childAt, type Der, DerError, derTag, readChildren, readDer, readInteger, readOid, readTime } from './der.ts'
 import { pemBlocks } from './pem.ts'

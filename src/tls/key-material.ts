@@ -1,8 +1,8 @@
 /** Reads keys and certificates from PEM files and key stores in PKCS #12 and JKS. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { shellWord } from '../../names/shell-word.ts'
-import { explainUnreadable } from '../../storage/file-fault.ts'
+import { shellWord } from '../names/shell-word.ts'
+import { explainUnreadable } from '../storage/file-fault.ts'
 import { DerError } from './der.ts'
 import { isJks, readJks } from './java-store.ts'
 import { pemBlocks } from './pem.ts'

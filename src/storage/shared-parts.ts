@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
-import { isObject, type JsonObject } from '../../json/values.ts'
+import { isObject, type JsonObject } from '../json/values.ts'
 
 interface SplitDocument {
   readonly rest: JsonObject

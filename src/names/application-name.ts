@@ -1,6 +1,6 @@
 /** Names of applications: which of them Fairlead lets be created. */
-import { foldName } from '../names/fold-name.ts'
-import { findCharacterObjection } from '../names/user-name.ts'
+import { foldName } from './fold-name.ts'
+import { findCharacterObjection } from './user-name.ts'
 
 /** The application in whose name plugins are managed; who may write to it may change them. */
 export const pluginApplication = 'spinnakerplugins'

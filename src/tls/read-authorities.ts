@@ -1,8 +1,8 @@
 /** Files with the authorities that a server is trusted by. */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { SettingsReport } from '../../settings/setting.ts'
-import { explainUnreadable } from '../../storage/file-fault.ts'
+import type { SettingsReport } from '../settings/setting.ts'
+import { explainUnreadable } from '../storage/file-fault.ts'
 import { certificateLabel, pemBlocks } from './pem.ts'
 
 /** @param key The setting that names the file. @returns the file's text */

@@ -1,7 +1,7 @@
 /** Settings of encrypted and additional listeners. */
 import { createSecureContext, getCiphers } from 'node:tls'
 import { z } from 'zod'
-import { formatJavaName } from '../../names/distinguished-name.ts'
+import { formatJavaName } from '../names/distinguished-name.ts'
 import {
   on,
   optionalFlag,
@@ -13,7 +13,7 @@ import {
   settings,
   whole,
   word,
-} from '../../settings/setting.ts'
+} from '../settings/setting.ts'
 import type { Certificate } from './certificate.ts'
 import { type StoreFile, toPath, toStoreFile } from './key-material.ts'
 import { crlKey, findExpiry, type IdentityFiles, readTlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'

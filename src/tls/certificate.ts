@@ -1,6 +1,6 @@
 /** Fields of an X.509 certificate: owner, issuer, validity, addresses, extensions. */
 import { X509Certificate } from 'node:crypto'
-import { type DistinguishedName, nameKey } from '../../names/distinguished-name.ts'
+import { type DistinguishedName, nameKey } from '../names/distinguished-name.ts'
 import { childAt, type Der, DerError, derTag, readChildren, readDer, readInner, readInteger, readOid, readTime } from './der.ts'
 import { readName } from './read-name.ts'
 

@@ -1,5 +1,5 @@
 /** Names of certificate owners and issuers, as they are encoded. */
-import type { DistinguishedName } from '../../names/distinguished-name.ts'
+import type { DistinguishedName } from '../names/distinguished-name.ts'
 import { childAt, type Der, derTag, readChildren, readOid, readText } from './der.ts'
 
 /** A value that is no text becomes `#` and its encoding in hexadecimal digits. @throws {DerError} */

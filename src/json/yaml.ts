@@ -1,6 +1,6 @@
 /** YAML for request and response bodies, loaded on demand. */
 import { type Document, isScalar, parseAllDocuments, parseDocument, stringify, type Tags, visit } from 'yaml'
-import { isRawNumber, maxJsonDepth, RawNumber, UnsafeJsonError } from '../json/json.ts'
+import { isRawNumber, maxJsonDepth, RawNumber, UnsafeJsonError } from './json.ts'
 
 const maxAliases = 500
 /** Where a caller has no bound of its own: a text of some kilobytes may stand for millions. */
