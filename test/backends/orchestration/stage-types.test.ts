@@ -23,13 +23,13 @@ const notes = new Set(
   [
     'skipRemainingWait judgmentStatus judgmentInput lastModifiedBy parameterValues preconditionType startTime',
     'artifacts ami bake.requests buildInfo chosenServerGroups completionDetails deploy.jobs deploy.server.groups deploymentDetails',
-    'exception executionName instanceIdsToDisable jobStatus kato.last.task.id kato.task.notFoundRetryCount kato.tasks launchTimes',
-    'previousState propertyFileContents refresh.pending restartDetails restore.capacity rollback.capacity rollbacks source.given',
+    'exception executionName instanceIdsToDisable jobStatus kato.last.task.id kato.tasks launchTimes',
+    'previousState propertyFileContents restartDetails restore.capacity rollback.capacity rollbacks source.given',
     'source.lookups status target.lookups targetReferences terminatedAt waitBeforeMonitorSince webhook [conditionKey]',
     'dynamicParameters failedManifests manifest.location manifest.name manifests.failures manifests.required optionalArtifacts',
     'canaryPipelineExecutionId canaryScore',
     'check outputs.manifestNamesByNamespace outputs.manifests parameters previousAttempts rollback.moniker stableManifests verification',
-    'promotion soak canaryStep source.mayBeMissing keptServerGroups [strategyKey] notice volumes rollback.stopsFirst',
+    'promotion soak canaryStep source.mayBeMissing keptServerGroups [strategyKey] [effectsKey] notice volumes rollback.stopsFirst',
   ].flatMap((line) => line.split(' ')),
 )
 
