@@ -114,6 +114,7 @@ test('embedded back ends pass the trace on to what they call', async (t) => {
   const definition = { id: 'p1', application: 'web', name: 'main', stages: [] }
   const front50 = await startUpstream(t, ({ path }) => {
     if (path.startsWith('/v2/projects/')) return { config: { applications: [], clusters: [] } }
+    if (path.endsWith('/get')) return definition
     return path.startsWith('/pipelines') ? [definition] : []
   })
   const orca = await startUpstream(t, { 'POST /orchestrate': { ref: '/pipelines/1' } })
