@@ -12,7 +12,7 @@ export interface RoleRights {
 /** In the order in which roles appear. */
 export function toRoleRights(permissions: unknown): readonly RoleRights[] {
   const given = objectOf(permissions)
-  const roles = new Set(rights.flatMap((right) => textsOf(given[right])))
+  const roles = new Set(rights.flatMap((right) => textsOf(given[right]).filter(Boolean)))
   return [...roles].map((role) => ({ role, has: rights.filter((right) => textsOf(given[right]).includes(role)) }))
 }
 

@@ -14,7 +14,8 @@ import { countTurns } from '../../support/turns.ts'
 function openDefinitions() {
   const db = new DatabaseSync(':memory:')
   for (const migration of documentMigrations) db.exec(migration)
-  const context = { db, now: Date.now, settings: defaults, isEmbedded: () => true }
+  const unwatched = { stateChanged: () => {}, permissionsChanged: () => {} }
+  const context = { db, now: Date.now, settings: defaults, isEmbedded: () => true, ...unwatched }
   return createDefinitions(context as unknown as BackendContext)
 }
 

@@ -20,6 +20,7 @@ import { GitRefReader } from '../../../src/backends/infrastructure/artifact-acco
 import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
+import { PortError } from '../../../src/ports/port-error.ts'
 import { startBackends } from '../../support/backends.ts'
 import { startGitServer } from '../../support/git-server.ts'
 import { testProgram } from '../../support/program.ts'
@@ -307,11 +308,11 @@ test('more changes than one turn holds start once each', async (t) => {
 
 test('files that cannot be read are not read again in the same turn', async () => {
   let reads = 0
-  const call = async () => {
+  const changedPaths = async () => {
     reads++
-    return { status: 502, body: { message: 'The repository is away.' } }
+    throw new PortError(502, 'The repository is away.')
   }
-  const context = { call, isEmbedded: () => true } as unknown as BackendContext
+  const context = { ports: { infrastructure: { versions: { changedPaths } } } } as unknown as BackendContext
   const trigger = { ...poll, type: 'git', repository: 'https://git.example.com/shop/web', paths: ['src/**'] }
   const turn: PollTurn = { waiting: [trigger] }
   const reasons: unknown[] = []

@@ -1,3 +1,4 @@
+/** Reads of the infrastructure for triggers. */
 import type { JsonObject } from '../../../json/values.ts'
 import { toCaller } from '../../../ports/caller.ts'
 import type { VersionReads } from '../../../ports/infrastructure.ts'
