@@ -1,11 +1,19 @@
 /** Infrastructure of a clouddriver elsewhere: its paths and shapes, and its ways to be late. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { fieldOf, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { usersOf } from '../names/acting-users.ts'
 import { encodeSegment, formatQuery, pathTo } from '../net/encode-path.ts'
-import { type Access, describeMissing } from '../ports/access.ts'
+import type { Access } from '../ports/access.ts'
 import type { Caller } from '../ports/caller.ts'
-import { accountOf, type CloudTask, toCloudInstance, toCloudServerGroup, toCloudTask } from '../ports/cloud-values.ts'
+import {
+  type CloudTask,
+  namesOwnedBy,
+  outputTexts,
+  toCloudInstance,
+  toCloudServerGroup,
+  toCloudTask,
+  toNonEmpty,
+} from '../ports/cloud-values.ts'
 import type {
   ClusterPlace,
   FollowLimit,
@@ -13,10 +21,13 @@ import type {
   JobPlace,
   ManifestCluster,
   OperationRequest,
+  Operations,
   RefreshRequest,
 } from '../ports/infrastructure.ts'
 import { PortError } from '../ports/port-error.ts'
+import { missingRight } from './missing-right.ts'
 import type { CallService, ServiceAnswer, ServiceCall } from './service-call.ts'
+import { toPortError } from './success.ts'
 
 interface ClouddriverOptions {
   readonly call: CallService
@@ -39,14 +50,11 @@ export function createClouddriver(options: ClouddriverOptions): Infrastructure {
     return body === undefined ? undefined : objectOf(body)
   }
   const list = async (path: string, as: Caller) => objectsOf(await asked.find(path, as))
-  const properties = async (path: string, as: Caller) => {
-    const body = await asked.find(path, as)
-    return isObject(body) && Object.keys(body).length > 0 ? body : undefined
-  }
+  const properties = async (path: string, as: Caller) => toNonEmpty(await asked.find(path, as))
   return {
     takesReferences: false,
     versions: undefined,
-    submit: (request, as) => asked.submit(request, as),
+    submit: (operations, request, as) => asked.submit(operations, request, as),
     // It checks operations when they arrive.
     preview: async () => undefined,
     task: async (id, as) => toCloudTask(await found(pathTo`/task/${id}`, as)),
@@ -82,7 +90,7 @@ export function createClouddriver(options: ClouddriverOptions): Infrastructure {
     async output({ provider, lastLines, id, ...place }, as) {
       const query = formatQuery({ provider, tail: lastLines })
       const output = (await found(`/instances${named({ ...place, name: id })}/console${query}`, as))?.['output']
-      return typeof output === 'string' ? [output] : objectsOf(output).map((part) => String(part['output']))
+      return outputTexts(output)
     },
     statistics: ({ provider, account, region, metric, serverGroup }, as) =>
       found(pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` + formatQuery({ serverGroup }), as),
@@ -91,8 +99,7 @@ export function createClouddriver(options: ClouddriverOptions): Infrastructure {
     async securityGroupNames(application, as) {
       const query = formatQuery({ q: application, type: 'securityGroups', pageSize: 10_000, page: 1 })
       const hits = (await list(`/search${query}`, as)).flatMap((set) => objectsOf(set['results']))
-      const own = hits.filter((hit) => String(hit['application'] ?? '').toLowerCase() === application.toLowerCase())
-      return own.map((hit) => String(hit['name'] ?? hit['id']))
+      return namesOwnedBy(application, hits)
     },
     async entityTags({ account, region, name }, as) {
       const entities = await list(`/tags${formatQuery({ entityType: 'servergroup', entityId: name, account, region })}`, as)
@@ -153,8 +160,7 @@ class Clouddriver {
     const [last, ...others] = (await this.#usersOf(as)).reverse()
     const answer = await this.#sendForAll(request, as, { last, others: others.reverse() })
     if (answer.status < 400 || expected.includes(answer.status)) return answer
-    const { message, errors, exception } = objectOf(answer.body)
-    throw new PortError(answer.status, textOf(message) ?? '', { errors, exception })
+    throw toPortError(answer)
   }
 
   async #sendForAll(
@@ -170,7 +176,7 @@ class Clouddriver {
       if (typeof other === 'string') continue
       const answer = isRead ? await callAs(other.user) : undefined
       if (answer !== undefined && answer.status >= 400) return answer
-      const missing = isRead ? undefined : missingFor(request.body, other)
+      const missing = isRead ? undefined : missingRight(request.body, other)
       if (missing !== undefined) throw new PortError(403, missing, { kind: 'PERMISSION' })
     }
     return callAs(typeof last === 'object' ? last.user : last)
@@ -183,11 +189,11 @@ class Clouddriver {
     return [...((await this.#options.accessOf(user ?? '')).each ?? users)]
   }
 
-  async submit({ provider, id, operations }: OperationRequest, as: Caller): Promise<string> {
+  async submit(body: Operations, { provider, id }: OperationRequest, as: Caller): Promise<string> {
     const place = provider === undefined ? '/ops' : pathTo`/${provider}/ops`
     const path = place + formatQuery({ clientRequestId: id })
-    const { body } = await this.send({ method: 'POST', path, body: operations }, as)
-    const task = textOf(fieldOf(body, 'id'))
+    const answer = await this.send({ method: 'POST', path, body }, as)
+    const task = textOf(fieldOf(answer.body, 'id'))
     if (task === undefined) throw new PortError(500, 'clouddriver accepted the operation and named no task.')
     return task
   }
@@ -223,24 +229,6 @@ function isWaiting(entry: JsonObject, ours: readonly JsonObject[], since: number
     Object.entries(each).every(([key, value]) => details[key] === undefined || details[key] === value),
   )
   return isOurs && (Number(entry['processedCount'] ?? 0) < 1 || Number(entry['processedTime'] ?? 0) < since)
-}
-
-/** What a user lacks for operations, or for a description. */
-function missingFor(body: unknown, access: Access): string | undefined {
-  for (const description of descriptionsIn(body)) {
-    const account = accountOf(description)
-    if (account !== undefined && !access.mayOnAccount(account, 'WRITE'))
-      return `This needs WRITE on the account ${account}; ${access.user} has not got it.`
-    const application = textOf(description['application'])
-    if (application !== undefined && !access.mayOnApplication(application, 'WRITE'))
-      return describeMissing(access, 'WRITE', application)
-  }
-  return undefined
-}
-
-function descriptionsIn(body: unknown): JsonObject[] {
-  if (!Array.isArray(body)) return isObject(body) ? [body] : []
-  return body.flatMap((operation) => [operation, ...Object.values(objectOf(operation))]).filter(isObject)
 }
 
 function fetchOf(artifact: JsonObject): ServiceCall {

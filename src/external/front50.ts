@@ -1,5 +1,4 @@
 /** Definitions of a Front50. */
-
 import { isObject, type JsonObject, objectsOf } from '../json/values.ts'
 import { pathTo } from '../net/encode-path.ts'
 import type { Caller } from '../ports/caller.ts'

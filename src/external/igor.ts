@@ -1,5 +1,4 @@
 /** Builds of an Igor. */
-
 import { isObject, type JsonObject, objectsOf } from '../json/values.ts'
 import { encodeSegments, encodeValue, formatQuery, pathTo } from '../net/encode-path.ts'
 import type { Build, Builds } from '../ports/builds.ts'

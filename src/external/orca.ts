@@ -1,5 +1,4 @@
 /** Executions of an Orca. */
-
 import { objectOf, textOf } from '../json/values.ts'
 import { pathTo } from '../net/encode-path.ts'
 import type { Caller } from '../ports/caller.ts'

@@ -1,5 +1,4 @@
 /** The request steps, the server with its routes, and the ports. */
-
 import type { RequestListener, Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'

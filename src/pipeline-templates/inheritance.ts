@@ -1,5 +1,4 @@
 /** Inheritance of pipelines from their template (second schema). */
-
 import { isObject, type JsonObject, listOf, objectOf } from '../json/values.ts'
 import { encodeValue } from '../net/encode-path.ts'
 import { idInStore, undecorated } from './references.ts'

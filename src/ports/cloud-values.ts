@@ -91,3 +91,18 @@ const accountFields = ['credentials', 'account', 'accountName'] as const
 export function accountOf(description: JsonObject): string | undefined {
   return accountFields.map((name) => textOf(description[name])).find((name) => name !== undefined)
 }
+
+/** Output of an instance: one text, or one for each container. */
+export function outputTexts(output: unknown): string[] {
+  return typeof output === 'string' ? [output] : objectsOf(output).map((part) => String(part['output']))
+}
+
+/** Names of the found resources that belong to an application. */
+export function namesOwnedBy(application: string, hits: readonly JsonObject[]): string[] {
+  const own = hits.filter((hit) => String(hit['application'] ?? '').toLowerCase() === application.toLowerCase())
+  return own.map((hit) => String(hit['name'] ?? hit['id']))
+}
+
+export function toNonEmpty(properties: unknown): JsonObject | undefined {
+  return isObject(properties) && Object.keys(properties).length > 0 ? properties : undefined
+}

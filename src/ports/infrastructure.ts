@@ -1,5 +1,4 @@
 /** Infrastructure, as other capabilities use it: operations that change it, and what is there. */
-
 import type { JsonObject } from '../json/values.ts'
 import type { Caller } from './caller.ts'
 import type { CloudInstance, CloudServerGroup, CloudTask } from './cloud-values.ts'
@@ -10,9 +9,9 @@ export interface Infrastructure {
   /** Whether it puts values in place of references to secrets by itself, where they are needed. */
   readonly takesReferences: boolean
   /** @returns the id of the task; a request that is repeated has the task of the first one */
-  submit(request: OperationRequest, as: Caller): Promise<string>
+  submit(operations: Operations, request: OperationRequest, as: Caller): Promise<string>
   /** Why it would refuse operations; undefined: it does not say so beforehand. */
-  preview(request: Omit<OperationRequest, 'id'>, as: Caller): Promise<string[] | undefined>
+  preview(operations: Operations, provider: string | undefined, as: Caller): Promise<string[] | undefined>
   task(id: string, as: Caller): Promise<CloudTask | undefined>
   /**
    * Resolves once the task is over, or when the follower should look again.
@@ -26,7 +25,7 @@ export interface Infrastructure {
   operationNames(as: Caller): Promise<string[]>
 
   accounts(as: Caller): Promise<JsonObject[]>
-  /** All that run somewhere, whoever asks. */
+  /** All that run somewhere, also those that the caller may not read. */
   applications(as: Caller): Promise<JsonObject[]>
   /** Of all accounts. */
   clusterNames(application: string, as: Caller): Promise<string[]>
@@ -86,9 +85,10 @@ export interface OperationRequest {
   readonly provider: string | undefined
   /** Names the request, so that it is carried out once. */
   readonly id: string
-  /** Each with its description by its name. */
-  readonly operations: readonly Readonly<Record<string, JsonObject>>[]
 }
+
+/** Each has its description by its name. */
+export type Operations = readonly Readonly<Record<string, JsonObject>>[]
 
 export interface FollowLimit {
   readonly withinMs: number

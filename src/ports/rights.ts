@@ -2,7 +2,7 @@
 import type { PermissionView } from '../rights/permissions.ts'
 
 export interface Rights {
-  /** @returns undefined for a user who is not known @throws {PortError} 503 while nobody can say */
+  /** @returns undefined for a user who is not known @throws {PortError} 503 while the permission service is unavailable */
   viewOf(user: string): Promise<PermissionView | undefined>
   /** Whether the user may create an application that does not exist. @throws {PortError} 503 */
   mayCreateApplication(user: string, name: string): Promise<boolean>

@@ -1,4 +1,4 @@
-/** What holds for methods of a port, whoever implements it. */
+/** Rules of the methods of a port, for all implementations. */
 import type { ServiceName } from '../services/services.ts'
 
 export interface PortRules<Port> {

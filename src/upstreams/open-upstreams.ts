@@ -1,5 +1,4 @@
 /** Opens the pools to the services as the configuration says: addresses, instances, timeouts and limits. */
-
 import { type ServiceName, serviceNames } from '../services/services.ts'
 import type { toAddresses } from './addresses.ts'
 import type { ConfiguredUpstreams } from './settings.ts'

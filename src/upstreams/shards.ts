@@ -1,5 +1,4 @@
 /** Chooses among several instances of one service by who asks for what (docs/contracts/http.md#choosing-an-instance). */
-
 import { fromHeaderText } from '../net/header-text.ts'
 import { parseJavaPattern } from '../settings/setting.ts'
 import type { IdentityHeaders } from './identity.ts'

@@ -1,5 +1,4 @@
 /** Identical reads at the same moment, which share one call to the service. */
-
 import type { ServiceName } from '../services/services.ts'
 import { decidesAnswer, type IdentityHeaders } from './identity.ts'
 import type { UpstreamAnswer } from './read-answer.ts'

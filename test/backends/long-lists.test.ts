@@ -1,5 +1,4 @@
 /** Reads of thousands of definitions leave other requests their turn. */
-
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import test from 'node:test'

@@ -1,5 +1,4 @@
 /** Settings of the embedded back ends where nothing is set. */
-
 import { z } from 'zod'
 import type { BackendSettings } from '../../src/backends/backend.ts'
 import { backendGroups, readBackendGroups } from '../../src/backends/setting-groups.ts'

@@ -1,5 +1,4 @@
 /** Starts embedded back ends inside the test's process, on a port of loopback, with a clock that the test moves. */
-
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

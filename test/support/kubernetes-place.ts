@@ -1,5 +1,4 @@
 /** A namespace of a test, and shorthands for what is deployed there. */
-
 import { type JsonObject, objectOf } from '../../src/json/values.ts'
 import { pathTo } from '../../src/net/encode-path.ts'
 import type { KubernetesObject } from './kubernetes-client.ts'

@@ -1,5 +1,4 @@
 /** Property files of builds: YAML, JSON, or lines of Java properties, by the ending of their name. */
-
 import { parseJson } from '../../json/json.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { parseYaml } from '../../json/yaml.ts'

@@ -1,5 +1,4 @@
 /** Judgement of the application that a definition names. */
-
 import { findApplicationNameObjection, quoteName } from '../../names/application-name.ts'
 import { findCharacterObjection } from '../../names/user-name.ts'
 import { foldName } from '../stores/document-store.ts'

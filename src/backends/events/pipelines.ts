@@ -1,5 +1,4 @@
 /** Current pipeline definitions from the definition store. */
-
 import { isTrue, type JsonObject } from '../../json/values.ts'
 import { anonymous, type Caller, toCaller } from '../../ports/caller.ts'
 import type { StoredDefinitions } from '../../ports/definitions.ts'

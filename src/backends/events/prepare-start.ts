@@ -1,5 +1,4 @@
 /** Start request for the orchestrator: the definition, its trigger and its build. */
-
 import { type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import type { Builds } from '../../ports/builds.ts'
 import { itself, toCaller } from '../../ports/caller.ts'

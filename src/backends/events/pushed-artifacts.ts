@@ -1,5 +1,4 @@
 /** Artifacts in webhooks of registries and source control. @see docs/contracts/events.md#webhooks */
-
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { encodeValue } from '../../net/encode-path.ts'
 import type { Event } from './event.ts'

@@ -1,9 +1,16 @@
 /** The infrastructure of this process as other capabilities use it: the answers of its routes, with their rights. */
 import { parseIfJson, parseJson } from '../../json/json.ts'
-import { isObject, type JsonObject, listOf, objectOf, objectsOf, textsOf } from '../../json/values.ts'
+import { type JsonObject, listOf, objectOf, objectsOf, textsOf } from '../../json/values.ts'
 import { anonymous, type Caller } from '../../ports/caller.ts'
-import { toCloudInstance, toCloudServerGroup, toCloudTask } from '../../ports/cloud-values.ts'
-import type { Infrastructure as InfrastructurePort, JobPlace, OperationRequest } from '../../ports/infrastructure.ts'
+import {
+  namesOwnedBy,
+  outputTexts,
+  toCloudInstance,
+  toCloudServerGroup,
+  toCloudTask,
+  toNonEmpty,
+} from '../../ports/cloud-values.ts'
+import type { Infrastructure as InfrastructurePort, JobPlace } from '../../ports/infrastructure.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { isSlices } from '../requests/slices.ts'
 import { toStorageError } from '../stores/storage-error.ts'
@@ -61,9 +68,9 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
   const task = async (id: string, as: Caller) => toCloudTask(await orAbsent(ask(taskById, { params: { id } }, as)))
   return {
     takesReferences: true,
-    submit: async ({ id, ...request }, as) =>
-      String(objectOf(await ask(submission, { ...toSubmission(request), query: { clientRequestId: id } }, as))['id']),
-    preview: async (request, as) => textsOf(objectOf(await ask(preview, toSubmission(request), as))['errors']),
+    submit: async (body, { provider, id: clientRequestId }, as) =>
+      String(objectOf(await ask(submission, { params: { provider }, query: { clientRequestId }, body }, as))['id']),
+    preview: async (body, provider, as) => textsOf(objectOf(await ask(preview, { params: { provider }, body }, as))['errors']),
     task,
     async followTask(id, limit, as) {
       const before = await task(id, as)
@@ -101,15 +108,14 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
     },
     async output({ provider, lastLines: tail, ...params }, as) {
       const output = (await find(instanceOutput, { params, query: { provider, tail } }, as))?.['output']
-      return typeof output === 'string' ? [output] : objectsOf(output).map((part) => String(part['output']))
+      return outputTexts(output)
     },
     statistics: ({ serverGroup, ...params }, as) => find(statisticsOfGroup, { params, query: { serverGroup } }, as),
     securityGroup: (params, as) => find(securityGroupByName, { params }, as),
     async securityGroupNames(application, as) {
       const query = { q: application, type: 'securityGroups' }
       const hits = objectsOf(objectsOf(await ask(searchRoute, { query }, as))[0]?.['results'])
-      const own = hits.filter((hit) => String(hit['application'] ?? '').toLowerCase() === application.toLowerCase())
-      return own.map((hit) => String(hit['name'] ?? hit['id']))
+      return namesOwnedBy(application, hits)
     },
     async entityTags({ account, region, name: entityId }, as) {
       const entities = await list(tagsOfEntities, { query: { entityType: 'servergroup', entityId, account, region } }, as)
@@ -126,9 +132,9 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
     job: async (place, as) => objectOf(await ask(jobById, { params: jobParams(place) }, as)),
     removeJob: async (place, as) => void (await orAbsent(ask(jobRemoval, { params: jobParams(place) }, as))),
     jobProperties: async ({ file: fileName, ...place }, as) =>
-      nonEmpty(await find(jobFileByName, { params: { ...jobParams(place), fileName } }, as)),
+      toNonEmpty(await find(jobFileByName, { params: { ...jobParams(place), fileName } }, as)),
     podProperties: async ({ name: pod, ...place }, as) =>
-      nonEmpty(await find(propertiesOfPod, { params: { ...place, pod } }, as)),
+      toNonEmpty(await find(propertiesOfPod, { params: { ...place, pod } }, as)),
 
     manifest: ({ region: location, includeEvents, ...place }, as) =>
       find(manifestByName, { params: { ...place, location }, query: { includeEvents } }, as),
@@ -152,16 +158,8 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
   }
 }
 
-function toSubmission({ provider, operations }: Omit<OperationRequest, 'id'>): Values {
-  return { params: { provider }, body: operations }
-}
-
 function jobParams({ name: id, ...place }: JobPlace) {
   return { ...place, id }
-}
-
-function nonEmpty(properties: JsonObject | undefined): JsonObject | undefined {
-  return isObject(properties) && Object.keys(properties).length > 0 ? properties : undefined
 }
 
 /** What a client would read of an answer. */

@@ -1,5 +1,4 @@
 /** Clusters of a project: its definition, joined with the running server groups. */
-
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { itself } from '../../ports/caller.ts'
 import { PortError } from '../../ports/port-error.ts'

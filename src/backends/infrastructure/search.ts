@@ -1,5 +1,4 @@
 /** Search: applications and projects of the definition store, and everything that providers report. */
-
 import { formatJson } from '../../json/json.ts'
 import { type JsonObject, objectOf, textOf, textsOf } from '../../json/values.ts'
 import { encodeValue } from '../../net/encode-path.ts'

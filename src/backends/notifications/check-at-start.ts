@@ -1,5 +1,4 @@
 /** Search for stored notifications that nothing delivers, for the log at the start. */
-
 import { textOf } from '../../json/values.ts'
 import { itself } from '../../ports/caller.ts'
 import type { BackendContext } from '../backend.ts'

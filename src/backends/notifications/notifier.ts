@@ -1,5 +1,4 @@
 /** Delivery of notifications: at least once, with back-off, a few at a time and one for each recipient. */
-
 import { backOffMs } from '../../concurrency/back-off.ts'
 import { objectOf, textOf } from '../../json/values.ts'
 import { itself } from '../../ports/caller.ts'

@@ -1,10 +1,8 @@
 /** Calls for several users to a service that is not embedded: it knows one user a call. */
-
+import { missingRight } from '../../external/missing-right.ts'
 import type { ServiceAnswer, ServiceCall } from '../../external/service-call.ts'
-import { isObject, type JsonObject, textOf } from '../../json/values.ts'
 import { decodeSegment } from '../../net/encode-path.ts'
-import { type Access, describeMissing } from '../../ports/access.ts'
-import { accountOf } from '../../ports/cloud-values.ts'
+import type { Access } from '../../ports/access.ts'
 import type { ServiceName } from '../../services/services.ts'
 import type { EngineOptions } from './engine-parts.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
@@ -23,7 +21,7 @@ export async function callElsewhere(
 ): Promise<ServiceAnswer> {
   const as = (user: string | undefined) =>
     call(service, { ...request, headers: { ...request.headers, 'x-spinnaker-user': user ?? '' } })
-  const isRead = request.method === 'GET' || request.path === '/artifacts/fetch'
+  const isRead = request.method === 'GET'
   for (const user of service === 'fiat' ? [] : users.slice(0, -1)) {
     const answer = isRead ? await as(user) : undefined
     if (answer !== undefined && answer.status >= 400) return answer
@@ -41,19 +39,5 @@ function missingFor(service: ServiceName, { path, body }: ServiceCall, access: A
   const master = service === 'igor' ? /^\/masters\/([^/]+)/.exec(path)?.[1] : undefined
   if (master !== undefined && !access.mayOnBuildService(decodeSegment(master), 'WRITE'))
     return `This needs WRITE on the build service ${decodeSegment(master)}; ${access.user} has not got it.`
-  for (const description of descriptionsIn(body)) {
-    const account = accountOf(description) ?? textOf(description['account_name'])
-    if (account !== undefined && !access.mayOnAccount(account, 'WRITE'))
-      return `This needs WRITE on the account ${account}; ${access.user} has not got it.`
-    const application = textOf(description['application'])
-    if (application !== undefined && !access.mayOnApplication(application, 'WRITE'))
-      return describeMissing(access, 'WRITE', application)
-  }
-  return undefined
-}
-
-/** Operations are a list of objects with a description under the name of the operation; other bodies are descriptions themselves. */
-function descriptionsIn(body: unknown): JsonObject[] {
-  if (Array.isArray(body)) return body.flatMap((one) => [one, ...(isObject(one) ? Object.values(one) : [])]).filter(isObject)
-  return isObject(body) ? [body] : []
+  return missingRight(body, access)
 }

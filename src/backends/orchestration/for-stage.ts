@@ -1,5 +1,4 @@
 /** Ports as a stage uses them: in the name of all for whom it runs, with its secrets, and with the errors of steps. */
-
 import { ServiceOffError } from '../../external/service-call.ts'
 import { fieldOf, textsOf } from '../../json/values.ts'
 import type { Caller } from '../../ports/caller.ts'
@@ -61,7 +60,11 @@ export function forStage<Port extends object>(port: Port, rules: PortRules<Port>
 }
 
 /** @param isRepeatable Calls that change nothing when repeated are tried again after the faults of a network. */
-function toStageError(error: unknown, isRepeatable: boolean, { service, name }: { service: ServiceName; name: string }): Error {
+export function toStageError(
+  error: unknown,
+  isRepeatable: boolean,
+  { service, name, method }: { service: ServiceName; name: string; method?: string },
+): Error {
   if (error instanceof StageError || (error as Error).name === 'AbortError') return error as Error
   if (error instanceof ServiceOffError) return new StageError([error.message])
   if (!(error instanceof PortError)) {
@@ -75,6 +78,7 @@ function toStageError(error: unknown, isRepeatable: boolean, { service, name }: 
   const details = {
     status,
     kind: fields['kind'] ?? 'HTTP',
+    ...(method !== undefined && { method }),
     service,
     ...(fields['exception'] === authorFault && { isFinal: true }),
   }

@@ -1,5 +1,4 @@
 /** Content of what the event service gets for notifications, with expressions evaluated and secrets masked. */
-
 import { definedOf, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type Caller, toCaller } from '../../ports/caller.ts'
 import type { Announcement } from '../../ports/events.ts'

@@ -1,5 +1,4 @@
 /** Values of secrets in what leaves the engine: docs/contracts/secrets.md#references. */
-
 import { isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 import { decodeSegment, encodeValue } from '../../net/encode-path.ts'
 import { accountOf } from '../../ports/cloud-values.ts'
@@ -91,12 +90,7 @@ interface Revealing {
 /** @returns the argument to send, and what its answer must not show */
 export async function revealIn(value: unknown, revealing: Revealing): Promise<{ value: unknown; secrets: readonly string[] }> {
   const found: string[] = []
-  const change = createChange(revealing, found)
-  // A request holds operations beside its name and provider.
-  if (isObject(value) && Array.isArray(value['operations'])) {
-    return { value: { ...value, operations: await mapOperations(value['operations'], change) }, secrets: found }
-  }
-  return { value: await mapOperations(value, change), secrets: found }
+  return { value: await mapOperations(value, createChange(revealing, found)), secrets: found }
 }
 
 type ChangeFor = (account?: string) => (member: unknown, name: string) => Promise<unknown>

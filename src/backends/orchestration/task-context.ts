@@ -1,18 +1,15 @@
 /** Context of a step: the present state, calls as the right user, and other executions. */
-
-import { type ServiceAnswer, ServiceOffError } from '../../external/service-call.ts'
-import { fieldOf, objectOf, textOf, textsOf } from '../../json/values.ts'
+import { toPortError } from '../../external/success.ts'
 import { joinUsers, usersOf } from '../../names/acting-users.ts'
 import { type ApplicationRight, describeMissing } from '../../ports/access.ts'
 import { toCaller } from '../../ports/caller.ts'
 import { infrastructureRules } from '../../ports/infrastructure.ts'
-import { authorFault } from '../../ports/port-error.ts'
 import { callElsewhere } from './call-elsewhere.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { createExpressionMeter } from './expressions/evaluator.ts'
 import { executionScope } from './expressions/scopes.ts'
 import { evaluateTree } from './expressions/template.ts'
-import { forStage, type StageBinding } from './for-stage.ts'
+import { forStage, type StageBinding, toStageError } from './for-stage.ts'
 import { actingUsers, identityHeaders } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
@@ -80,19 +77,19 @@ export function createTaskContext(
     async call(service, given, expected = []) {
       if (isPreview && given.method !== 'GET') throw new Error(`A preview may not send ${given.method} to ${service}.`)
       const { request, secrets } = await revealInCall(service, given, { place: { execution, stage }, parts: options })
-      let answer: ServiceAnswer
+      const called = { service, name: options.nameOf(service), method: request.method }
       try {
         const sent = { ...request, headers: await headersOf() }
         const isOne = !options.judges || options.isEmbedded(service) || (await actors()).length === 1
-        answer = maskCopies(
+        const answer = maskCopies(
           isOne ? await options.call(service, sent) : await callElsewhere(options, service, sent, await actors()),
           secrets,
         )
+        if (answer.status < 400 || expected.includes(answer.status)) return answer
+        throw toPortError(answer)
       } catch (error) {
-        throw error instanceof StageError ? error : unreachable(options.nameOf(service), request, error)
+        throw toStageError(error, isRepeatable(request), called)
       }
-      if (answer.status < 400 || expected.includes(answer.status)) return answer
-      throw refused({ service, name: options.nameOf(service) }, request, answer)
     },
   }
   return context
@@ -154,29 +151,4 @@ async function cancelOther(engine: EngineParts, { execution }: StagePlace, id: s
  */
 function isRepeatable(request: CollaboratorRequest): boolean {
   return request.isRecognized === true || (request.method !== 'POST' && request.method !== 'PATCH')
-}
-
-function unreachable(name: string, request: CollaboratorRequest, cause: unknown): StageError {
-  if (cause instanceof ServiceOffError) return new StageError([cause.message])
-  const text = `${name} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`
-  return isRepeatable(request) ? new RetryableError([text]) : new StageError([text])
-}
-
-function refused(
-  { service, name }: { service: string; name: string },
-  request: CollaboratorRequest,
-  answer: ServiceAnswer,
-): StageError {
-  const isPassing = answer.status === 503 || ([429, 502, 504].includes(answer.status) && isRepeatable(request))
-  const texts = answerTexts(answer)
-  const errors = texts.length > 0 ? texts : [`${name} answered with status ${answer.status}.`]
-  const isFinal = fieldOf(answer.body, 'exception') === authorFault
-  const details = { status: answer.status, kind: 'HTTP', method: request.method, service, ...(isFinal && { isFinal }) }
-  return isPassing ? new RetryableError(errors, details) : new StageError(errors, details)
-}
-
-function answerTexts({ body }: ServiceAnswer): string[] {
-  const { errors, message } = objectOf(body)
-  if (Array.isArray(errors) && errors.length > 0) return errors.map(String)
-  return textsOf([textOf(message)])
 }

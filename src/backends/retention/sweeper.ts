@@ -1,5 +1,4 @@
 /** Deletes what is older and more than an operator wants to keep, in small portions, and gives the space back. */
-
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,4 @@
 /** Use of the operator's accounts at services outside: sources of artifacts and metrics, and receivers of notifications. */
-
 import { type Access, lackingOf } from '../../ports/access.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { BackendContext } from '../backend.ts'

@@ -1,5 +1,4 @@
 /** The user of a run that no user starts and whose trigger names none. */
-
 import { formatJson } from '../../json/json.ts'
 import { fieldOf, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import { joinUsers, usersOf } from '../../names/acting-users.ts'

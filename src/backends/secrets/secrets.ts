@@ -1,5 +1,4 @@
 /** Secrets of applications and accounts: their store, their values for other back ends, and who uses them. */
-
 import { PortError } from '../../ports/port-error.ts'
 import type { BackendContext } from '../backend.ts'
 import { decrypt, encrypt, keyIdOf } from './encryption.ts'

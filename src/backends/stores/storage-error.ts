@@ -1,5 +1,4 @@
 /** Errors of the database and of files as answers of an embedded back end. */
-
 import { PortError } from '../../ports/port-error.ts'
 import { describeStorageFault } from '../../storage/database-fault.ts'
 

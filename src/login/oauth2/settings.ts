@@ -1,5 +1,4 @@
 /** Client registrations from the keys of both generations, with all errors. */
-
 import type { SettingsReport } from '../../settings/setting.ts'
 import { toPath } from '../../tls/key-material.ts'
 import type { LoginSurroundings } from '../method-type.ts'

@@ -1,5 +1,4 @@
 /** User name and roles of a certificate. */
-
 import { commonNameOf, formatJavaName } from '../../names/distinguished-name.ts'
 import type { Certificate } from '../../tls/certificate.ts'
 import { DerError, readDer, readText } from '../../tls/der.ts'

@@ -1,5 +1,4 @@
 /** Permissions of applications, accounts and build services, as the services that own them declare them. */
-
 import { isObject, type JsonObject, objectsOf, textsOf } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
 import { pathTo } from '../../net/encode-path.ts'

@@ -1,5 +1,4 @@
 /** Decision on an operation's demands by the permissions of a user, without a call. */
-
 import { isReader } from '../../rights/built-in-roles.ts'
 import { decide, describeNeed, type Need } from '../../rights/decide.ts'
 import type { Authorization, Enforcement, PermissionView } from '../../rights/permissions.ts'

@@ -1,5 +1,4 @@
 /** Figures of delivery of an application: frequency, lead time, failures, time to restore. */
-
 import { formatDuration } from '../../agent/words.ts'
 import { type Change, changesIn, type DeliveryFigures, figuresOf, productionOf } from '../../environments/delivery.ts'
 import { labelOf } from '../../environments/images.ts'

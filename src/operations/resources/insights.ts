@@ -1,5 +1,4 @@
 /** Links from resources to the operator's tools, from the templates `insights.*`. */
-
 import { fieldAt, type JsonObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'

@@ -1,5 +1,4 @@
 /** Instances: one of them with its links, and its console. */
-
 import type { JsonObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith } from '../declare.ts'

@@ -1,5 +1,4 @@
 /** Build servers of tests: they answer with the exchanges of files, and to conditional requests with 304. */
-
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'

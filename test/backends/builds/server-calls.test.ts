@@ -1,5 +1,4 @@
 /** Calls to build servers, over real connections. */
-
 import assert from 'node:assert/strict'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'

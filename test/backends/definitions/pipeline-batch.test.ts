@@ -1,5 +1,4 @@
 /** A batch of pipelines beside other requests. */
-
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'

@@ -1,5 +1,4 @@
 /** Beside an embedded engine and event service, the store refuses what they could not run. */
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Backend } from '../../../src/backends/backend.ts'

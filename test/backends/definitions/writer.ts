@@ -1,5 +1,4 @@
 /** A process of its own that saves pipelines without end and prints what the store acknowledged, until it is killed. */
-
 import { join } from 'node:path'
 import pino from 'pino'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'

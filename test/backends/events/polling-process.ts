@@ -1,5 +1,4 @@
 /** A program that serves events and infrastructure, and polls, until it is killed. Arguments: data directory, address of other services. */
-
 import { join } from 'node:path'
 import pino from 'pino'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'

@@ -1,5 +1,4 @@
 /** A program that serves engine, definitions and events with webhooks until it is killed. Argument: data directory. */
-
 import { join } from 'node:path'
 import pino from 'pino'
 import type { Backend } from '../../../src/backends/backend.ts'

@@ -1,5 +1,4 @@
 /** A program that serves the engine and the definition store until it is killed. Arguments: data directory, clock offset in ms. */
-
 import { join } from 'node:path'
 import pino from 'pino'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'

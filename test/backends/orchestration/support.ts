@@ -1,5 +1,4 @@
 /** Starts the engine with a clock that tests move, and has short names for what scenarios do all the time. */
-
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Backend } from '../../../src/backends/backend.ts'

@@ -1,4 +1,4 @@
-/** Which writes change rights: those of what rights depend on, whoever makes them, and only if something is written. */
+/** Which writes change rights: those of what rights depend on, by any caller, and only if something is written. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'

@@ -1,5 +1,4 @@
 /** Bakes of manifests: each in a folder of its own, within bounds of time, output and number. */
-
 import type { ServiceAnswer } from '../../../external/service-call.ts'
 import { fieldOf, type JsonObject, textOf } from '../../../json/values.ts'
 import { authorFault, PortError } from '../../../ports/port-error.ts'

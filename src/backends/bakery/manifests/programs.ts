@@ -1,5 +1,4 @@
 /** Programs that render manifests: where they are, and how to get them. */
-
 import { PortError } from '../../../ports/port-error.ts'
 import { findOnPath, isExecutable } from '../../../runtime/find-program.ts'
 import type { ManifestBakeSettings, ProgramName } from './settings.ts'

@@ -1,5 +1,4 @@
 /** Resources of Actions: workflows, runs, their jobs and archives. */
-
 import { fieldAt, fieldOf, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { encodeSegment, encodeSegments, formatQuery, pathTo } from '../../../net/encode-path.ts'
 import { readPages, toPagePath } from '../remote/pages.ts'

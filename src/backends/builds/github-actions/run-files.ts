@@ -1,5 +1,4 @@
 /** What runs leave behind: archives, property files in them, and the logs of their jobs. */
-
 import { type JsonObject, numberOf, textOf } from '../../../json/values.ts'
 import { pathTo } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'

@@ -1,5 +1,4 @@
 /** Inputs of a workflow that is started by hand, as parameters of its job. */
-
 import { definedOf, fieldAt, fieldOf, isObject, type JsonObject, listOf, textOf } from '../../../json/values.ts'
 import { parseYaml } from '../../../json/yaml.ts'
 

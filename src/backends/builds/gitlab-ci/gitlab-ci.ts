@@ -1,5 +1,4 @@
 /** Pipelines of GitLab projects as builds: a job is the path of a project, or its number, as in newer versions of igor. */
-
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
 import { formatQuery } from '../../../net/encode-path.ts'

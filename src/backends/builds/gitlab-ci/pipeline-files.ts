@@ -1,5 +1,4 @@
 /** What pipelines leave behind: archives, property files, and the logs of their jobs. */
-
 import { fieldAt, fieldOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { encodeSegments } from '../../../net/encode-path.ts'
 import { parseProperties } from '../property-file.ts'

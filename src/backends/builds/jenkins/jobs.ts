@@ -1,5 +1,4 @@
 /** Jobs of Jenkins: paths of those in folders, their lists and descriptions. */
-
 import { fieldOf, isObject, type JsonObject, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import { encodeSegment } from '../../../net/encode-path.ts'
 

@@ -1,5 +1,4 @@
 /** Rights on jobs and builds of this machine. Without a user, Fairlead itself asks. */
-
 import { type Access, checkOnApplication, describeMissing } from '../../../ports/access.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'

@@ -1,5 +1,4 @@
 /** Polls of all build servers: each at its own pace, so that none waits for another. */
-
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { BuildServer } from '../build-server.ts'

@@ -1,5 +1,4 @@
 /** Single files of zip archives. */
-
 import { PortError } from '../../../ports/port-error.ts'
 import { type ZipEntry, zipEntries } from '../../../storage/zip.ts'
 

@@ -1,5 +1,4 @@
 /** A kind of trigger: its events, its conditions, and the fields that a run receives. */
-
 import { definedOf, fieldOf, type JsonObject } from '../../../json/values.ts'
 import type { Ports } from '../../../ports/ports.ts'
 import type { Event } from '../event.ts'

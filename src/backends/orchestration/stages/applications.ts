@@ -1,5 +1,4 @@
 /** Jobs that create, update and remove applications (docs/contracts/orchestration.md#jobs). */
-
 import { isObject, type JsonObject, textOf } from '../../../json/values.ts'
 import { pathTo } from '../../../net/encode-path.ts'
 import { describePermissionsProblem } from '../../rights/application-permissions.ts'

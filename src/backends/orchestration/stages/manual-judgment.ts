@@ -1,5 +1,4 @@
 /** `manualJudgment`: waits until a user continues or stops the run. */
-
 import type { JsonObject } from '../../../json/values.ts'
 import type { Rights } from '../../../ports/rights.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'

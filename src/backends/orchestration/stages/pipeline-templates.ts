@@ -1,5 +1,4 @@
 /** Jobs that create, update and delete pipeline templates of both versions (docs/contracts/orchestration.md#jobs). */
-
 import { textOf } from '../../../json/values.ts'
 import { formatQuery, pathTo } from '../../../net/encode-path.ts'
 import { StageError } from '../machine/failure.ts'

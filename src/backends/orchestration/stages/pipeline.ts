@@ -1,5 +1,4 @@
 /** `pipeline`: runs another stored pipeline and, unless told otherwise, waits for it. */
-
 import { isObject, isTrue, type JsonObject, objectOf, objectsOf } from '../../../json/values.ts'
 import { pathTo } from '../../../net/encode-path.ts'
 import { artifactsSeenBy } from '../artifacts-at-hand.ts'

@@ -1,5 +1,4 @@
 /** `savePipelinesFromArtifact`: stores the pipelines and declared environments of applications that a file has. */
-
 import { fieldOf, isObject, type JsonObject, objectsOf, textsOf } from '../../../json/values.ts'
 import { parseYamlStream } from '../../../json/yaml.ts'
 import { foldName } from '../../../names/fold-name.ts'

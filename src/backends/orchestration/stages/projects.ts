@@ -1,5 +1,4 @@
 /** `upsertProject` and `deleteProject` (docs/contracts/orchestration.md#jobs). */
-
 import { isObject, type JsonObject, textOf } from '../../../json/values.ts'
 import { pathTo } from '../../../net/encode-path.ts'
 import { StageError } from '../machine/failure.ts'

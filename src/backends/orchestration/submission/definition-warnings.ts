@@ -1,5 +1,4 @@
 /** Faults of a definition that need not keep it from running, or are there because it is unfinished. */
-
 import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import type { Caller } from '../../../ports/caller.ts'
 import { findMisspeltFields } from '../../../stage-types/check-stage.ts'

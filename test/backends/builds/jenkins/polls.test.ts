@@ -1,5 +1,4 @@
 /** Finished builds of a Jenkins as events. */
-
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,4 @@
 /** Operations that run again after a crash, their order, and what stops them. */
-
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { BackendContext } from '../../../../src/backends/backend.ts'

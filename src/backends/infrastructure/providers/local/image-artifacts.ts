@@ -1,5 +1,4 @@
 /** Images of this machine as artifacts: listed and waited for, and deployed instead of fetched. */
-
 import { PortError } from '../../../../ports/port-error.ts'
 import type { BackendContext } from '../../../backend.ts'
 import type { ImageStore, StoredImage } from '../../../images/image-store.ts'

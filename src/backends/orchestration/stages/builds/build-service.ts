@@ -1,5 +1,4 @@
 /** Calls of stages to the build service (docs/contracts/builds.md). */
-
 import type { ServiceAnswer } from '../../../../external/service-call.ts'
 import { formatJson } from '../../../../json/json.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'

@@ -1,5 +1,4 @@
 /** `runCanary`: has kayenta judge one interval of a canary analysis, and fails unless the score is above the marginal threshold. */
-
 import {
   definedOf,
   fieldAt,

@@ -1,5 +1,4 @@
 /** `bake`: images from a bakery, embedded or external, one child stage per region (docs/contracts/bakery.md#stage). */
-
 import {
   fieldAt,
   fieldOf,

@@ -66,7 +66,7 @@ export function submitOperations(
   operations: Submission['operations'],
   provider?: string,
 ): Promise<string> {
-  return infrastructure.submit({ provider, id: `${stage.id}-${stage.startTime ?? 0}-${name}`, operations })
+  return infrastructure.submit(operations, { provider, id: `${stage.id}-${stage.startTime ?? 0}-${name}` })
 }
 
 /** Why the infrastructure would refuse operations of the stage; undefined: it does not say so beforehand. */
@@ -74,7 +74,7 @@ export function preview(
   { infrastructure, stage }: TaskContext,
   operations: Submission['operations'],
 ): Promise<string[] | undefined> {
-  return infrastructure.preview({ provider: stageProviderOf(stage.context), operations })
+  return infrastructure.preview(operations, stageProviderOf(stage.context))
 }
 
 /**

@@ -1,5 +1,4 @@
 /** Traffic guards: protect the last healthy instances of a cluster. @see docs/contracts/infrastructure.md#traffic-guards */
-
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { pathTo } from '../../../../net/encode-path.ts'
 import type { CloudServerGroup } from '../../../../ports/cloud-values.ts'

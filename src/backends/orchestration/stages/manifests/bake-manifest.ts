@@ -1,5 +1,4 @@
 /** `bakeManifest`: manifests that Helm, Helmfile or Kustomize renders, as an artifact for later stages. */
-
 import { fieldOf, isObject, type JsonObject, objectsOf, textOf, withoutNulls } from '../../../../json/values.ts'
 import { pathTo } from '../../../../net/encode-path.ts'
 import { StageError } from '../../machine/failure.ts'

@@ -1,5 +1,4 @@
 /** Documents of a stage: written into it, or read from an artifact as a stream of YAML. */
-
 import { isObject, isTrue, type JsonObject, listOf, textOf } from '../../../../json/values.ts'
 import { parseYamlStream } from '../../../../json/yaml.ts'
 import { executionScope } from '../../expressions/scopes.ts'

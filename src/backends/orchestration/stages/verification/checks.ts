@@ -1,5 +1,4 @@
 /** Kinds of checks of `verify`: what one look at a deployment tells. */
-
 import { parseIfJson } from '../../../../json/json.ts'
 import { fieldAt, fieldOf, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { CallError } from '../../../../net/call.ts'

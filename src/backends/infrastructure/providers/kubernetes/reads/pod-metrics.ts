@@ -1,5 +1,4 @@
 /** Processor time and memory that containers use, in the units of `kubectl top`. */
-
 import { fieldAt, type JsonObject, objectsOf, textOf } from '../../../../../json/values.ts'
 import { pathTo } from '../../../../../net/encode-path.ts'
 import { isApiError } from '../api/api-error.ts'

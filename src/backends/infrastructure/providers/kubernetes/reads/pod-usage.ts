@@ -1,5 +1,4 @@
 /** Memory and processor time of server groups: samples of metrics.k8s.io, kept while clients ask. */
-
 import { fieldAt, objectsOf, textOf } from '../../../../../json/values.ts'
 import { pathTo } from '../../../../../net/encode-path.ts'
 import type { ServerGroup } from '../../../model.ts'

@@ -1,5 +1,4 @@
 /** Names of stored applications, for lists that show no others. */
-
 import { sharedWork } from '../../../../../concurrency/shared-work.ts'
 import { textOf } from '../../../../../json/values.ts'
 import { foldName } from '../../../../../names/fold-name.ts'
