@@ -1,6 +1,6 @@
 /** Descriptions of the stage types that run builds. */
 import { waitsForCompletion } from './common.ts'
-import { type Field, flag, longText, map, number, type StageDescription, stagesOf, text } from './description.ts'
+import { flag, longText, map, number, type StageDescription, stagesOf, text } from './description.ts'
 
 const builds = stagesOf('Builds')
 
@@ -10,7 +10,7 @@ const job = text('job', 'The job; those in folders are written as the build serv
   choicesFrom: 'build-jobs',
 })
 
-const results: readonly Field[] = [
+const results = [
   waitsForCompletion,
   text(
     'propertyFile',
@@ -20,7 +20,7 @@ const results: readonly Field[] = [
 ]
 
 /** Fields of stages that run a job that they name. */
-export const buildFields: readonly Field[] = [host, job, map('parameters', 'Values of the parameters of the job.'), ...results]
+export const buildFields = [host, job, map('parameters', 'Values of the parameters of the job.'), ...results]
 
 export const buildStages: readonly StageDescription[] = [
   builds.pipeline(

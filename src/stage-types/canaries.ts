@@ -16,7 +16,7 @@ const scope = [
 
 const score = { range: { from: 0, to: 100 } }
 
-const thresholds: Field = object(
+const thresholds = object(
   'scoreThresholds',
   'Without any, every score is good.',
   [
@@ -26,13 +26,13 @@ const thresholds: Field = object(
   { rising: ['marginal', 'pass'] },
 )
 
-const configuration: readonly Field[] = [
+const configuration = [
   text('canaryConfigId', 'The configuration: metrics and their weights.', { choicesFrom: 'canary-configs' }),
   text('canaryConfigName', 'Its name, instead of the id.'),
   text('configurationAccountName', 'Account that keeps the configuration.', { choicesFrom: 'canary-accounts' }),
 ]
 
-const analysis: readonly Field[] = [
+const analysis = [
   ...configuration,
   thresholds,
   text('metricsAccountName', 'Account that has the metrics.', { choicesFrom: 'canary-accounts' }),
@@ -42,7 +42,7 @@ const analysis: readonly Field[] = [
 
 const usuallyNone = { default: 0, range: { from: 0 } }
 
-const canaryConfig: Field = object(
+const canaryConfig = object(
   'canaryConfig',
   'What is compared, for how long, and which score is enough.',
   [
@@ -61,7 +61,7 @@ const canaryConfig: Field = object(
   { required: true },
 )
 
-const deployments: Field = object('deployments', 'Baseline and canary that the stage deploys, and removes when it ends.', [
+const deployments = object('deployments', 'Baseline and canary that the stage deploys, and removes when it ends.', [
   object('baseline', 'What runs: the baseline has the image of its newest server group.', [
     text('cloudProvider', 'The provider.', { choicesFrom: 'providers', default: 'aws' }),
     text('account', 'The account.', { required: true, choicesFrom: 'accounts' }),
@@ -85,7 +85,7 @@ const deployments: Field = object('deployments', 'Baseline and canary that the s
   }),
 ])
 
-const stage: readonly Field[] = [
+const stage = [
   choice('analysisType', 'Whether the time to compare is still to come, and who deploys what is compared.', {
     choices: ['realTime', 'realTimeAutomatic', 'retrospective'],
     default: 'realTime',
@@ -95,7 +95,7 @@ const stage: readonly Field[] = [
 ]
 
 /** The same where scopes and deployments follow from what is deployed. */
-export const analysisFields: readonly Field[] = stage.map((field) => ({
+export const analysisFields: readonly Field[] = stage.map((field: Field) => ({
   ...field,
   ...(field.fields && { fields: field.fields.map(optional) }),
 }))

@@ -2,7 +2,7 @@
 import { standalone } from '../settings/standalone.ts'
 import { choice, type Field, flag, json, longText, number, object, text, textListField } from './description.ts'
 
-export const stageFields: readonly Field[] = [
+export const stageFields = [
   text('type', 'The stage type.', { required: true }),
   text('name', 'Shown in lists, and used by expressions such as #stage(name).'),
   text('refId', 'Reference by which other stages require this one.', { expression: false }),
@@ -53,58 +53,56 @@ export const stageFields: readonly Field[] = [
   text('group', 'Group in which web UIs show the stage.'),
 ]
 
-export const provider: Field = text('cloudProvider', `The provider; \`${standalone.provider}\` is this machine.`, {
+export const provider = text('cloudProvider', `The provider; \`${standalone.provider}\` is this machine.`, {
   default: 'aws',
   choicesFrom: 'providers',
   otherNames: ['cloudProviderType', 'providerType', 'provider'],
 })
 
-export const account: Field = text('credentials', 'The account.', {
+export const account = text('credentials', 'The account.', {
   required: true,
   choicesFrom: 'accounts',
   otherNames: ['account', 'account.name', 'accountName'],
 })
 
-export const places: Field = textListField('regions', 'Regions, zones or namespaces. The stage works on each of them.', {
+export const places = textListField('regions', 'Regions, zones or namespaces. The stage works on each of them.', {
   required: true,
   choicesFrom: 'regions',
   otherNames: ['region', 'zone', 'namespace', 'location', 'zones', 'namespaces', 'availabilityZones'],
 })
 
-export const placeFields: readonly Field[] = [provider, account, places]
+export const placeFields = [provider, account, places]
 
 /** The place of a job that names no region. */
-export const accountFields: readonly Field[] = [provider, account]
+export const accountFields = [provider, account]
 
-export const applicationField: Field = text('application', 'The application; unless given, that of the execution.', {
+export const applicationField = text('application', 'The application; unless given, that of the execution.', {
   choicesFrom: 'applications',
 })
 
-export const healthTypes: Field = textListField(
+export const healthTypes = textListField(
   'interestingHealthProviderNames',
   'Health checks to wait for; all unless given, none with an empty list.',
 )
 
-export const healthyShare: Field = number(
-  'targetHealthyDeployPercentage',
-  'Share of the instances that must be up, in percent.',
-  { default: 100 },
-)
+export const healthyShare = number('targetHealthyDeployPercentage', 'Share of the instances that must be up, in percent.', {
+  default: 100,
+})
 
-export const cluster: Field = text('cluster', 'The cluster.', {
+export const cluster = text('cluster', 'The cluster.', {
   required: true,
   choicesFrom: 'clusters',
   otherNames: ['moniker', 'serverGroup'],
 })
 
-export const serverGroup: Field = text(
+export const serverGroup = text(
   'serverGroupName',
   'The server group; leave it out and set `target` for one that is found when the stage runs.',
   { choicesFrom: 'server-groups', otherNames: ['asgName'] },
 )
 
 /** A server group by name, or by its place in the cluster. */
-export const targetFields: readonly Field[] = [
+export const targetFields = [
   ...placeFields,
   serverGroup,
   text(
@@ -114,13 +112,13 @@ export const targetFields: readonly Field[] = [
   { ...optional(cluster), help: 'The cluster in which `target` is found.' },
 ]
 
-export const capacity: Field = object('capacity', 'Numbers of instances.', [
+export const capacity = object('capacity', 'Numbers of instances.', [
   number('min', 'At least.'),
   number('max', 'At most.'),
   number('desired', 'Wanted at present.'),
 ])
 
-export const waitsForCompletion: Field = flag('waitForCompletion', 'Waits for the end; otherwise the stage ends at once.', {
+export const waitsForCompletion = flag('waitForCompletion', 'Waits for the end; otherwise the stage ends at once.', {
   default: true,
 })
 

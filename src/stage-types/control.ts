@@ -22,15 +22,18 @@ export const refusedMethods: readonly string[] = ['CONNECT', 'TRACE', 'TRACK']
 const control = stagesOf('Control')
 const calls = stagesOf('Calls')
 
+export const wait = control.both('wait', 'Wait', 'Waits some seconds.', [
+  number('waitTime', 'Seconds since the start of the stage.', { default: 0 }),
+  text('skipWaitText', 'Text of the button that ends the wait.'),
+])
+
+export const waitUntil = control.both('waitUntil', 'Wait until', 'Waits for a moment.', [
+  moment('epochMillis', 'The moment.', { default: 0 }),
+])
+
 export const controlStages: readonly StageDescription[] = [
-  {
-    ...control.both('wait', 'Wait', 'Waits some seconds.', [
-      number('waitTime', 'Seconds since the start of the stage.', { default: 0 }),
-      text('skipWaitText', 'Text of the button that ends the wait.'),
-    ]),
-    skip: 'skipRemainingWait',
-  },
-  control.both('waitUntil', 'Wait until', 'Waits for a moment.', [moment('epochMillis', 'The moment.', { default: 0 })]),
+  { ...wait, skip: 'skipRemainingWait' },
+  waitUntil,
   control.pipeline('manualJudgment', 'Manual judgment', 'Waits until a user continues or stops the execution.', [
     longText('instructions', 'What the user has to judge.'),
     objects('judgmentInputs', 'Answers to choose from; later stages read the chosen one by #judgment.', [

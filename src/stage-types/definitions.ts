@@ -1,15 +1,15 @@
 /** Descriptions of the jobs that change stored definitions. */
 import { type Field, flag, json, object, type StageDescription, stagesOf, text } from './description.ts'
 
-const payload: Field = json('pipeline', 'The pipeline, as JSON in base64.', { required: true, expression: false })
+const payload = json('pipeline', 'The pipeline, as JSON in base64.', { required: true, expression: false })
 
-const staleCheck: Field = flag('staleCheck', 'Rejects a pipeline that is based on an older version than the stored one.')
+const staleCheck = flag('staleCheck', 'Rejects a pipeline that is based on an older version than the stored one.')
 
-const template: Field = json('pipelineTemplate', 'The template, as JSON in base64.', { required: true, expression: false })
+const template = json('pipelineTemplate', 'The template, as JSON in base64.', { required: true, expression: false })
 
-const versions: readonly Field[] = [text('tag', 'Tag of the version.'), text('digest', 'Digest of the version.')]
+const versions = [text('tag', 'Tag of the version.'), text('digest', 'Digest of the version.')]
 
-const templateId: Field = text('pipelineTemplateId', 'Id of the template.', { required: true, otherNames: ['id'] })
+const templateId = text('pipelineTemplateId', 'Id of the template.', { required: true, otherNames: ['id'] })
 
 const templateJobs: readonly (readonly [type: string, label: string, fields: readonly Field[]])[] = [
   ['createPipelineTemplate', 'Create a template', [template]],
@@ -20,7 +20,7 @@ const templateJobs: readonly (readonly [type: string, label: string, fields: rea
   ['deleteV2PipelineTemplate', 'Delete a template (v2)', [templateId, ...versions]],
 ]
 
-const appFields: readonly Field[] = [
+const appFields = [
   text('name', 'Its name.', { required: true }),
   text('email', 'Address of the owner.'),
   text('description', 'For readers.'),

@@ -114,24 +114,28 @@ export type ChoicesSource =
 export function stagesOf(group: string) {
   const describe =
     (use: StageDescription['use']) =>
-    (type: string, label: string, description: string, fields: readonly Field[]): StageDescription => {
-      return { type, label, group, use, description, fields }
+    <const F extends readonly Field[]>(type: string, label: string, description: string, fields: F) => {
+      return { type, label, group, use, description, fields } satisfies StageDescription
     }
   return { pipeline: describe('pipeline'), task: describe('task'), both: describe('both') }
 }
 
 type FieldOptions = Omit<Field, 'name' | 'kind' | 'help' | 'fields'>
 
-/** Fields by their kind: `text('stack', 'Second part of the name of the cluster.')`. */
-function ofKind(kind: FieldKind) {
-  return (name: string, help: string, options: FieldOptions = {}): Field => ({ name, kind, help, ...options })
+/** Fields by their kind: `text('stack', 'Second part of the name of the cluster.')`. Its type holds name, kind and default. */
+function ofKind<const K extends FieldKind>(kind: K) {
+  return <const N extends string, const O extends FieldOptions = object>(name: N, help: string, options?: O) =>
+    ({ name, kind, help, ...options }) as { readonly name: N; readonly kind: K; readonly help: string } & O
 }
 
-function withMembers(kind: 'object' | 'objects') {
-  return (name: string, help: string, fields?: readonly Field[], options: FieldOptions = {}): Field => ({
-    ...ofKind(kind)(name, help, options),
-    ...(fields && { fields }),
-  })
+function withMembers<const K extends 'object' | 'objects'>(kind: K) {
+  const create = ofKind(kind)
+  return <const N extends string, const F extends readonly Field[] = readonly [], const O extends FieldOptions = object>(
+    name: N,
+    help: string,
+    fields?: F,
+    options?: O,
+  ) => ({ ...create(name, help, options), ...(fields && { fields }) }) as ReturnType<typeof create<N, O>> & { readonly fields: F }
 }
 
 export const text = ofKind('text')
@@ -164,6 +168,15 @@ export function parameterFields(
 }
 
 /** False unless another default is given. */
-export function flag(name: string, help: string, options: FieldOptions = {}): Field {
-  return { name, kind: 'flag', help, default: false, ...options }
+export function flag<const N extends string, const O extends FieldOptions = { readonly default: false }>(
+  name: N,
+  help: string,
+  options?: O,
+) {
+  return { name, kind: 'flag', help, default: false, ...options } as unknown as {
+    readonly name: N
+    readonly kind: 'flag'
+    readonly help: string
+    readonly default: boolean
+  } & Omit<O, 'default'>
 }

@@ -19,7 +19,6 @@ import {
 } from './common.ts'
 import {
   choice,
-  type Field,
   flag,
   json,
   map,
@@ -34,26 +33,22 @@ import {
 } from './description.ts'
 import { checkFields } from './verification.ts'
 
-export const canarySteps: Field = object(
-  'canary',
-  'canary: what must go well before the new server group gets all of the traffic.',
-  [
-    objects('steps', 'One after another. A step has one or more of these fields, which count in this order.', [
-      number('percent', 'Share of the traffic that the new server group gets from now on.', { range: { from: 0, to: 100 } }),
-      number('pauseSeconds', 'Seconds to wait.', { range: { from: 0 } }),
-      objects('checks', 'Checks of the new server group that must hold, as of the stage verify.', checkFields),
-      object(
-        'analysis',
-        'A canary analysis that must pass, as the stage kayentaCanary. Scopes without names compare with the previous server group.',
-        undefined,
-        { hiddenFields: analysisFields },
-      ),
-      object('judgment', 'Waits until a user continues or stops, as the stage manualJudgment with these fields; {} is enough.'),
-    ]),
-  ],
-)
+export const canarySteps = object('canary', 'canary: what must go well before the new server group gets all of the traffic.', [
+  objects('steps', 'One after another. A step has one or more of these fields, which count in this order.', [
+    number('percent', 'Share of the traffic that the new server group gets from now on.', { range: { from: 0, to: 100 } }),
+    number('pauseSeconds', 'Seconds to wait.', { range: { from: 0 } }),
+    objects('checks', 'Checks of the new server group that must hold, as of the stage verify.', checkFields),
+    object(
+      'analysis',
+      'A canary analysis that must pass, as the stage kayentaCanary. Scopes without names compare with the previous server group.',
+      undefined,
+      { hiddenFields: analysisFields },
+    ),
+    object('judgment', 'Waits until a user continues or stops, as the stage manualJudgment with these fields; {} is enough.'),
+  ]),
+])
 
-const strategyFields: readonly Field[] = [
+const strategyFields = [
   choice(
     'strategy',
     'What happens to the previous server groups. highlander removes them, redblack disables them, rollingredblack does so step by step. recreate stops them before it starts the new one: without a strategy, programs on this machine with a volume for one writer get it. canary sends the new one more of the traffic step by step, and none once a step fails.',
@@ -93,7 +88,7 @@ const strategyFields: readonly Field[] = [
 ]
 
 /** A server group to create. Providers take further fields of their own. */
-const newGroupFields: readonly Field[] = [
+const newGroupFields = [
   ...placeFields,
   applicationField,
   text('stack', 'Second part of the name of the cluster.'),
@@ -135,12 +130,12 @@ const newGroupFields: readonly Field[] = [
   ...strategyFields,
 ]
 
-const trafficFields: readonly Field[] = [
+const trafficFields = [
   number('desiredPercentage', 'Share of the instances, in percent; others keep their traffic.', { default: 100 }),
   healthTypes,
 ]
 
-const resizing: readonly Field[] = [
+const resizing = [
   choice('action', 'How the new size is found.', {
     choices: ['scale_exact', 'scale_up', 'scale_down', 'scale_to_cluster', 'scale_to_server_group'],
     onlyChoices: true,
@@ -163,7 +158,7 @@ const resizing: readonly Field[] = [
   healthTypes,
 ]
 
-const clusterFields: readonly Field[] = [
+const clusterFields = [
   ...placeFields,
   cluster,
   flag('continueIfClusterNotFound', 'A missing cluster is no error.'),
@@ -171,9 +166,9 @@ const clusterFields: readonly Field[] = [
   healthTypes,
 ]
 
-const keepsLarger: Field = flag('preferLargerOverNewer', 'Keeps the largest server groups rather than the newest.')
+const keepsLarger = flag('preferLargerOverNewer', 'Keeps the largest server groups rather than the newest.')
 
-const instanceFields: readonly Field[] = [
+const instanceFields = [
   ...placeFields,
   serverGroup,
   textListField('instanceIds', 'Ids of the instances.', {
@@ -184,13 +179,13 @@ const instanceFields: readonly Field[] = [
   healthTypes,
 ]
 
-const balancers: Field = textListField('loadBalancerNames', 'The load balancers; unless given, those of the server group.', {
+const balancers = textListField('loadBalancerNames', 'The load balancers; unless given, those of the server group.', {
   choicesFrom: 'load-balancers',
 })
 
 const protocols = ['HTTP', 'HTTPS', 'TCP', 'SSL']
 
-const listenerFields: readonly Field[] = [
+const listenerFields = [
   choice('externalProtocol', 'Protocol of clients.', { choices: protocols }),
   number('externalPort', 'Port of clients.'),
   choice('internalProtocol', 'Protocol of the instances.', { choices: protocols }),
@@ -198,9 +193,9 @@ const listenerFields: readonly Field[] = [
   text('sslCertificateId', 'Name of the certificate.'),
 ]
 
-const cidr: Field = text('cidr', 'Addresses, such as 10.0.0.0/8.')
+const cidr = text('cidr', 'Addresses, such as 10.0.0.0/8.')
 
-const portFields: readonly Field[] = [
+const portFields = [
   choice('type', 'The protocol.', { choices: ['tcp', 'udp'] }),
   number('startPort', 'The first port.'),
   number('endPort', 'The last port.'),

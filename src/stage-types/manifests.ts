@@ -17,26 +17,26 @@ import {
 } from './description.ts'
 import { canarySteps } from './infrastructure.ts'
 
-const provider: Field = text('cloudProvider', 'The provider.', {
+const provider = text('cloudProvider', 'The provider.', {
   default: manifestProvider,
   choicesFrom: 'providers',
   otherNames: ['cloudProviderType', 'providerType', 'provider'],
 })
 
-const account: Field = text('account', 'The account.', {
+const account = text('account', 'The account.', {
   required: true,
   choicesFrom: 'accounts',
   otherNames: ['credentials', 'account.name', 'accountName'],
 })
 
-const location: Field = text('location', 'The namespace; none for what has no namespace.', {
+const location = text('location', 'The namespace; none for what has no namespace.', {
   choicesFrom: 'regions',
   otherNames: ['namespace'],
 })
 
-const place: readonly Field[] = [provider, account, location]
+const place = [provider, account, location]
 
-const moniker: Field = object('moniker', 'Whose the objects are.', [
+const moniker = object('moniker', 'Whose the objects are.', [
   text('app', 'The application; unless given, that of the execution.', { choicesFrom: 'applications' }),
   text('cluster', 'The cluster; unless given, kind and name of each object.'),
   text('stack', 'The stack, for traffic guards.'),
@@ -44,7 +44,7 @@ const moniker: Field = object('moniker', 'Whose the objects are.', [
 ])
 
 /** One object by name, or one of a cluster. */
-const target: readonly Field[] = [
+const target = [
   ...place,
   text('manifestName', 'Kind and name of the object, such as `deployment web`.'),
   choice('mode', 'How the object is found: by its name, or as one of a cluster.', {
@@ -58,7 +58,7 @@ const target: readonly Field[] = [
   text('app', 'dynamic: application of the cluster; unless given, that of the execution.', { choicesFrom: 'applications' }),
 ]
 
-const selectors: Field = object('labelSelectors', 'Labels that objects must have.', [
+const selectors = object('labelSelectors', 'Labels that objects must have.', [
   objects('selectors', 'All of them must hold.', [
     choice('kind', 'How the label compares.', {
       choices: ['ANY', 'EQUALS', 'NOT_EQUALS', 'CONTAINS', 'NOT_CONTAINS', 'EXISTS', 'NOT_EXISTS'],
@@ -89,13 +89,13 @@ function sourceFields(written: Field): readonly Field[] {
   ]
 }
 
-const stability: readonly Field[] = [
+const stability = [
   number('stableManifestTimeoutMinutes', 'Minutes within which the objects must be stable.', { default: 30 }),
   flag('failFast', 'Fails as soon as waiting is pointless, such as for an image that does not exist.', { default: true }),
   flag('includeEvents', 'Keeps the events of the objects in the stage.'),
 ]
 
-const plannedFields: readonly Field[] = [
+const plannedFields = [
   provider,
   account,
   moniker,
@@ -129,7 +129,7 @@ const plannedFields: readonly Field[] = [
 const manifests = stagesOf('Manifests')
 const jobs = stagesOf('Jobs')
 
-const jobFields: readonly Field[] = [
+const jobFields = [
   provider,
   account,
   applicationField,

@@ -16,7 +16,7 @@ import {
 
 const required = { required: true } as const
 
-export const pipelineFields: readonly Field[] = [
+export const pipelineFields = [
   longText('description', 'Shown in lists and when a user starts the pipeline.'),
   flag('disabled', 'Neither users nor triggers start it.'),
   flag('limitConcurrent', 'One execution at a time; later ones wait.'),
@@ -35,7 +35,7 @@ export const pipelineFields: readonly Field[] = [
   ]),
 ]
 
-export const parameterFields: readonly Field[] = [
+export const parameterFields = [
   text('name', 'Read by expressions as ${parameters.name}.', required),
   text('label', 'Shown instead of the name.'),
   longText('description', 'Shown below the field.'),
@@ -171,7 +171,7 @@ const artifactFields = [
   flag('customKind', 'The type is one of your own.'),
 ]
 
-export const expectedArtifactFields: readonly Field[] = [
+export const expectedArtifactFields = [
   text('displayName', 'Shown where it is chosen.'),
   object('matchArtifact', 'What an artifact must be like.', artifactFields),
   flag('usePriorArtifact', 'Without a match, that of the last execution is taken.'),

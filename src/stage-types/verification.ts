@@ -1,22 +1,10 @@
 /** Descriptions of the stage types that take a version on, and verify that it is good. */
 import { account, applicationField, optional, places, provider, serverGroup } from './common.ts'
-import {
-  choice,
-  type Field,
-  flag,
-  json,
-  map,
-  number,
-  objects,
-  type StageDescription,
-  stagesOf,
-  text,
-  textListField,
-} from './description.ts'
+import { choice, flag, json, map, number, objects, type StageDescription, stagesOf, text, textListField } from './description.ts'
 
 export const checkTypes = ['http', 'metric', 'logs', 'prometheus', 'command'] as const
 
-export const checkFields: readonly Field[] = [
+export const checkFields = [
   choice('type', 'What is looked at.', {
     required: true,
     choices: checkTypes,

@@ -2,6 +2,7 @@
 import { fieldOf, type JsonObject, listOf, objectOf, textOf } from '../../../../json/values.ts'
 import { buildFields } from '../../../../stage-types/builds.ts'
 import { stageFields } from '../../../../stage-types/common.ts'
+import { namesOf } from '../../../../stage-types/description.ts'
 import { distinctArtifacts } from '../../artifacts-at-hand.ts'
 import { StageError } from '../../machine/failure.ts'
 import { type Stage, waitingKey } from '../../model.ts'
@@ -50,7 +51,7 @@ function toResults(properties: JsonObject): Required<Pick<TaskResult, 'context' 
 }
 
 const ownKeys = new Set([
-  ...[...stageFields, ...buildFields].flatMap(({ name, otherNames = [] }) => [name, ...otherNames]),
+  ...[...stageFields, ...buildFields].flatMap(namesOf),
   ...['buildInfo', 'buildNumber', 'queuedBuild', 'exception', 'restartDetails', 'previousAttempts', 'status'],
 ])
 

@@ -1,0 +1,47 @@
+/**
+ * Shapes of JSON from outside: `shape({ account: textOf, regions: textsOf, capacity: shape({ min: numberOf }) })` reads an object once,
+ * leniently, and what it gives has types. Readers are the functions of `values.ts`, and shapes themselves.
+ */
+import { listOf, objectOf } from './values.ts'
+
+export type Reader<T> = (value: unknown) => T
+
+/** A field: how it is read, or that beside the names under which it may stand; the first that is set counts. */
+type ShapeField = Reader<unknown> | readonly [read: Reader<unknown>, ...names: string[]]
+
+type ValueOf<F> = F extends readonly [Reader<infer T>, ...string[]] ? T : F extends Reader<infer T> ? T : never
+
+export type ShapeOf<R> = R extends Reader<infer T> ? T : never
+
+/** Of anything that is no object, each field is read as one that is missing. */
+export function shape<const F extends Readonly<Record<string, ShapeField>>>(
+  fields: F,
+): Reader<{ readonly [K in keyof F]: ValueOf<F[K]> }> {
+  const readers = Object.entries<ShapeField>(fields).map(([key, field]) => {
+    const [read, ...names] = typeof field === 'function' ? [field] : field
+    return { key, read, names: names.length === 0 ? [key] : names }
+  })
+  return (value) => {
+    const given = objectOf(value)
+    const found = readers.map(({ key, read, names }) => {
+      const name = names.find((each) => Object.hasOwn(given, each) && given[each] !== null && given[each] !== undefined)
+      return [key, read(name === undefined ? undefined : given[name])] as const
+    })
+    return Object.fromEntries(found) as { readonly [K in keyof F]: ValueOf<F[K]> }
+  }
+}
+
+/** The members of a list, each read; none of what is no list. */
+export function list<T>(read: Reader<T>): Reader<T[]> {
+  return (value) => listOf(value).map(read)
+}
+
+/** What the reader gives, or else the other value. */
+export function or<T, D>(read: Reader<T>, otherwise: D): Reader<NonNullable<T> | D> {
+  return (value) => read(value) ?? otherwise
+}
+
+/** What the reader gives of a value that is there. */
+export function maybe<T>(read: Reader<T>): Reader<T | undefined> {
+  return (value) => (value === null || value === undefined ? undefined : read(value))
+}
