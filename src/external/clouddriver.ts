@@ -24,10 +24,9 @@ import type {
   Operations,
   RefreshRequest,
 } from '../ports/infrastructure.ts'
-import { PortError } from '../ports/port-error.ts'
-import { missingRight } from './missing-right.ts'
+import { missingRight } from '../ports/missing-right.ts'
+import { PortError, toPortError } from '../ports/port-error.ts'
 import type { CallService, ServiceAnswer, ServiceCall } from './service-call.ts'
-import { toPortError } from './success.ts'
 
 interface ClouddriverOptions {
   readonly call: CallService

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { toStorageError } from '../../src/backends/stores/storage-error.ts'
+import { toStorageError } from '../../src/ports/storage-error.ts'
 import { inTransaction } from '../../src/storage/database.ts'
 
 /** A database that may not grow stands for a disk without space. */

@@ -16,7 +16,7 @@ import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { ReadEntry } from 'tar'
 import { PortError } from '../../ports/port-error.ts'
-import { toStorageError } from '../stores/storage-error.ts'
+import { toStorageError } from '../../ports/storage-error.ts'
 
 export interface UnpackBounds {
   /** All files together. */

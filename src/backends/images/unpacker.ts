@@ -3,7 +3,7 @@
  * found there, or why it refuses the archive.
  */
 import { PortError } from '../../ports/port-error.ts'
-import { toStorageError } from '../stores/storage-error.ts'
+import { toStorageError } from '../../ports/storage-error.ts'
 import { measureImage } from './measure-image.ts'
 import { unpackArchive } from './unpack.ts'
 import type { UnpackOrder, UnpackReport } from './unpack-beside.ts'

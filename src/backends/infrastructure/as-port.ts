@@ -12,8 +12,8 @@ import {
 } from '../../ports/cloud-values.ts'
 import type { Infrastructure as InfrastructurePort, JobPlace } from '../../ports/infrastructure.ts'
 import { PortError } from '../../ports/port-error.ts'
+import { toStorageError } from '../../ports/storage-error.ts'
 import { isSlices } from '../requests/slices.ts'
-import { toStorageError } from '../stores/storage-error.ts'
 import { allAccounts } from './accounts.ts'
 import { answer } from './answer.ts'
 import {

@@ -1,9 +1,9 @@
 /** Context of a step: the present state, calls as the right user, and other executions. */
-import { toPortError } from '../../external/success.ts'
 import { joinUsers, usersOf } from '../../names/acting-users.ts'
 import { type ApplicationRight, describeMissing } from '../../ports/access.ts'
 import { toCaller } from '../../ports/caller.ts'
 import { infrastructureRules } from '../../ports/infrastructure.ts'
+import { toPortError } from '../../ports/port-error.ts'
 import { callElsewhere } from './call-elsewhere.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { createExpressionMeter } from './expressions/evaluator.ts'

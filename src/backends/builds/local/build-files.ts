@@ -4,7 +4,6 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { ConsolePart } from '../../../agent/console.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import { packTree } from '../../../storage/directory-trees.ts'
 import { readEnd } from '../../../storage/read-end.ts'
@@ -17,7 +16,9 @@ interface ArchiveBounds {
 }
 
 /** Reads a part of the log of a runner. */
-export type ReadLogPart = (offset: number) => Promise<ConsolePart | undefined>
+export type ReadLogPart = (
+  offset: number,
+) => Promise<{ output: string; offset: number; nextOffset: number; endOffset: number } | undefined>
 
 export class BuildFiles {
   readonly #folder: string

@@ -1,7 +1,7 @@
 /** Rights that a user lacks for what is sent to a service that checks the last of several users only. */
 import { isObject, type JsonObject, textOf } from '../json/values.ts'
-import { type Access, describeMissing } from '../ports/access.ts'
-import { accountOf } from '../ports/cloud-values.ts'
+import { type Access, describeMissing } from './access.ts'
+import { accountOf } from './cloud-values.ts'
 
 /** @returns a sentence; undefined: none is missing */
 export function missingRight(body: unknown, access: Access): string | undefined {
