@@ -22,7 +22,7 @@ export async function buildPackage(outDir: string): Promise<string[]> {
     {
       fairlead: 'bin/fairlead.js',
       worker: 'src/backends/hosting/worker.ts',
-      'document-worker': 'src/http/document-worker.ts',
+      'document-worker': 'src/json/bodies/document-worker.ts',
       'password-worker': 'src/login/form/password-worker.ts',
       'response-worker': 'src/login/saml/response-worker.ts',
       'judge-worker': 'src/backends/canaries/judge-worker.ts',

@@ -1,8 +1,8 @@
 /** Composition root: opens the parts of the gateway in order, closes them in reverse. */
 import { type Keep, openParts } from './concurrency/open-parts.ts'
-import { openDeckPlugins } from './deck-plugins/open-deck-plugins.ts'
 import { openAccess, openStores } from './gateway/access.ts'
 import type { Gateway, GatewayContext, GatewayOptions } from './gateway/context.ts'
+import { openDeckPlugins } from './gateway/deck-plugins.ts'
 import { createPlatform } from './gateway/platform.ts'
 import { openServices } from './gateway/services.ts'
 import { createSteps, openServing } from './gateway/serving.ts'

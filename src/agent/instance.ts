@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { formatDuration } from '../names/amounts.ts'
 import { tryPort } from '../net/try-port.ts'
 import { measureTree } from '../storage/directory-trees.ts'
 import { isCutOff } from './console.ts'
@@ -42,7 +43,7 @@ import {
 import { restartPauseMs, stableMs } from './restart-pause.ts'
 import { Run, unknownEnd } from './run.ts'
 import { StartError, startProgram } from './start-program.ts'
-import { describeProgramEnd, endFromShell, formatDuration, type ProgramEnd } from './words.ts'
+import { describeProgramEnd, endFromShell, type ProgramEnd } from './words.ts'
 import { fillWorkspace, openVolumes, openWayTo, removeInstanceFolder } from './workspace.ts'
 
 export interface InstanceContext {

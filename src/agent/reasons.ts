@@ -1,5 +1,6 @@
 /** Why an instance is as it is, in sentences for people. */
 import { basename } from 'node:path'
+import { formatBytes, formatDuration } from '../names/amounts.ts'
 import type { TreeSize } from '../storage/directory-trees.ts'
 import type { ContainerIdentity } from './container.ts'
 import type { RunRecord } from './instance-files.ts'
@@ -8,7 +9,7 @@ import { memoryOf, type ProcessEntry } from './processes.ts'
 import type { DesiredInstance, Probe, Program, ProgramLimits } from './protocol.ts'
 import type { Run } from './run.ts'
 import { StartError } from './start-program.ts'
-import { describeProgramEnd, formatBytes, formatDuration, type ProgramEnd } from './words.ts'
+import { describeProgramEnd, type ProgramEnd } from './words.ts'
 
 /** The port of an instance belongs to a program that is none of its own. */
 export class PortTakenError extends Error {

@@ -5,15 +5,15 @@ import type { Duplex } from 'node:stream'
 import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import type { GatewayError } from '../errors.ts'
+import { awaitInvitation } from '../json/bodies/expect-continue.ts'
+import { boundChunks } from '../json/bodies/tiny-chunks.ts'
 import { dropBody, dropRequests } from '../runtime/drop-input.ts'
 import { carrierOf, replaceEnd, stopAccepting, unsentBytes } from '../runtime/sockets.ts'
 import { reservedConnections } from './connection-bound.ts'
 import { connectRefused, formatRefusal, toClientError, tooManyConnections } from './connection-refusals.ts'
-import { awaitInvitation } from './expect-continue.ts'
 import { linger } from './linger.ts'
 import type { Overload } from './overload.ts'
 import { takeInput } from './take-input.ts'
-import { boundChunks } from './tiny-chunks.ts'
 
 /** Milliseconds. */
 export const connectionTimes = {

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { readBytes } from './read-body.ts'
+import { readBytes } from '../json/bodies/read-body.ts'
 
 /** No form of a login has half as many; reading a hundred thousand would take minutes. */
 const maxFields = 20

@@ -1,7 +1,7 @@
 /** Services outside the platform for the web UI: proxies, and the lists of Slack, PagerDuty and Gremlin. */
 import { GatewayError } from '../errors.ts'
 import { fieldOf, listOf } from '../json/values.ts'
-import { readConfigured } from './call-configured.ts'
+import { readConfigured } from '../net/call-configured.ts'
 import type { IntegrationSettings } from './settings.ts'
 
 type Entry = Readonly<Record<string, unknown>>

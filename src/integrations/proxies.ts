@@ -1,9 +1,9 @@
 /** Forwards requests below `/proxies/{id}` to configured services outside the platform. */
 import { GatewayError } from '../errors.ts'
 import type { Answer } from '../net/call.ts'
+import { callConfigured } from '../net/call-configured.ts'
 import { encodeSegments } from '../net/encode-path.ts'
 import { isRedirect, maxRedirects } from '../upstreams/redirects.ts'
-import { callConfigured } from './call-configured.ts'
 import type { ProxySettings } from './settings.ts'
 
 export interface ProxyRequest {

@@ -6,6 +6,7 @@ import { GatewayError } from '../errors.ts'
 import { isObject, type JsonObject, objectsOf } from '../json/values.ts'
 import { foldName } from '../names/fold-name.ts'
 import { pathTo } from '../net/encode-path.ts'
+import { summarizeExecution, summarizeTask } from '../ports/run-summary.ts'
 import { jsonList, jsonObject } from '../upstreams/answer-form.ts'
 import { readJson } from '../upstreams/read-answer.ts'
 import type { UpstreamCall } from '../upstreams/upstream-call.ts'
@@ -21,7 +22,6 @@ import {
   type Watch,
   type Watcher,
 } from './source.ts'
-import { summarizeExecution, summarizeTask } from './summary.ts'
 
 interface PollingSourceOptions {
   upstreams: Upstreams

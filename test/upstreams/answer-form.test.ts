@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { z } from 'zod'
-import { AnyObject, nothing, ObjectList } from '../../src/operations/schemas.ts'
+import { AnyObject, nothing, ObjectList } from '../../src/json/schemas.ts'
 import { answerFormOf } from '../../src/operations/serving/answer-form.ts'
 import { judgeAnswer } from '../../src/upstreams/answer-form.ts'
 

@@ -1,10 +1,10 @@
 /** Applications: their routes, the fields that the store owns, and what disappears together with one. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { ApplicationAttributes, TrafficGuard } from '../../environments/application-models.ts'
 import { formatJson } from '../../json/json.ts'
 import { isTrue, type JsonObject } from '../../json/values.ts'
 import { pluginApplication } from '../../names/application-name.ts'
-import { ApplicationAttributes, TrafficGuard } from '../../operations/models/applications.ts'
 import { checkBody, optionalFlagField } from '../requests/check-body.ts'
 import { userOf } from '../requests/request-caller.ts'
 import { pathValue, queryCount } from '../requests/request-values.ts'

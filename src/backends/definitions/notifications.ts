@@ -1,7 +1,7 @@
 /** Notifications of applications, and one global record: recipients and events of executions. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { NotificationSettings } from '../../environments/pipeline-models.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { NotificationSettings } from '../../operations/models/pipelines.ts'
 import { checkBody } from '../requests/check-body.ts'
 import { userOf } from '../requests/request-caller.ts'
 import { pathValue } from '../requests/request-values.ts'

@@ -5,9 +5,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { Parameter, Pipeline, PipelineStage, PipelineTrigger } from '../../environments/pipeline-models.ts'
 import { formatJson, isRawNumber } from '../../json/json.ts'
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
-import { Parameter, Pipeline, PipelineStage, PipelineTrigger } from '../../operations/models/pipelines.ts'
 import { templateOf } from '../../pipeline-templates/references.ts'
 import type { PortError } from '../../ports/port-error.ts'
 import { describeBatch, describeExcess, describeLongList, describeOversize } from '../limits.ts'

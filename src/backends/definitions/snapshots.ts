@@ -1,7 +1,7 @@
 /** Snapshots of the infrastructure of an application in one account; the store keeps all. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { SnapshotModel } from '../../operations/models/applications.ts'
+import { SnapshotModel } from '../../environments/application-models.ts'
 import { checkBody } from '../requests/check-body.ts'
 import { userOf } from '../requests/request-caller.ts'
 import { pathValue, queryCount } from '../requests/request-values.ts'

@@ -1,8 +1,8 @@
 /** Pipeline templates of the first schema, and what both schemas share: scopes and dependents. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
+import { PipelineTemplate } from '../../environments/pipeline-models.ts'
 import { type JsonObject, objectOf } from '../../json/values.ts'
-import { PipelineTemplate } from '../../operations/models/pipelines.ts'
 import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { parentOf, templateOf } from '../../pipeline-templates/references.ts'
 import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'

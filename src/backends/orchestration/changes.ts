@@ -1,7 +1,7 @@
 /** Versions of executions, for validators, and the feed of changes for event streams. */
 import { hash, randomUUID } from 'node:crypto'
 import { BoundedMap } from '../../caches/bounded-map.ts'
-import { summarizeExecution, summarizeTask } from '../../live/summary.ts'
+import { summarizeExecution, summarizeTask } from '../../ports/run-summary.ts'
 import type { Execution, ExecutionType } from './model.ts'
 
 export interface ExecutionChange {

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
-import type { BodyBounds } from '../../http/json-judge.ts'
-import { readJsonBody, readJudgedBytes } from '../../http/read-body.ts'
+import type { BodyBounds } from '../../json/bodies/json-judge.ts'
+import { readJsonBody, readJudgedBytes } from '../../json/bodies/read-body.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { BackendBodies, BackendSettings } from '../backend.ts'
 

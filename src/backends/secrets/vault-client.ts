@@ -1,8 +1,8 @@
 /** Calls to HashiCorp Vault with a token that is obtained, renewed and replaced as its login allows. */
 import { readFile } from 'node:fs/promises'
-import { callConfigured } from '../../integrations/call-configured.ts'
 import { parseIfJson } from '../../json/json.ts'
 import { fieldAt, numberOf, textOf } from '../../json/values.ts'
+import { callConfigured } from '../../net/call-configured.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { VaultSettings } from './settings.ts'
 

@@ -1,7 +1,7 @@
 /** Calls to stores of secrets at the start. Each ends within 20 seconds. */
 import type { ConnectionOptions } from 'node:tls'
 import { GatewayError } from '../../errors.ts'
-import { callConfigured } from '../../integrations/call-configured.ts'
+import { callConfigured } from '../../net/call-configured.ts'
 import { SecretError } from './secret-reference.ts'
 
 const idleMs = 5_000

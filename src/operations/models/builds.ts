@@ -1,6 +1,6 @@
 /** Builds and bakes: jobs of build servers, their builds, and base images. */
 import { z } from 'zod'
-import { AnyObject, alike, optionalTextsModel } from '../schemas.ts'
+import { AnyObject, alike, optionalTextsModel } from '../../json/schemas.ts'
 
 const text = z.string().nullish()
 

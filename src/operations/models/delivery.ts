@@ -1,6 +1,6 @@
 /** Figures of delivery, each with its definition. */
 import { z } from 'zod'
-import { alike, optionalTextsModel, TextList } from '../schemas.ts'
+import { alike, optionalTextsModel, TextList } from '../../json/schemas.ts'
 import { BuildModel, CommitModel } from './environments.ts'
 
 const count = z.int()

@@ -1,6 +1,6 @@
 /** Environments of an application: what they run, and what lies between them. */
 import { z } from 'zod'
-import { alike, optionalTextsModel, TextList } from '../schemas.ts'
+import { alike, optionalTextsModel, TextList } from '../../json/schemas.ts'
 import { ManifestDrift } from './infrastructure.ts'
 
 const count = z.int()

@@ -1,7 +1,7 @@
 /** Executions and tasks as the orchestrator reports them, and requests that start them. */
 import { z } from 'zod'
-import { AnyObject, alike, millisecondsModel, optionalTextsModel } from '../schemas.ts'
-import { Artifact, Notification } from './pipelines.ts'
+import { Artifact, Notification } from '../../environments/pipeline-models.ts'
+import { AnyObject, alike, millisecondsModel, optionalTextsModel } from '../../json/schemas.ts'
 
 const ExecutionStatus = z
   .enum([

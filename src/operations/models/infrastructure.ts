@@ -1,6 +1,7 @@
 /** Accounts, clusters, server groups, instances, load balancers, networks, images, jobs, search results. */
 import { z } from 'zod'
-import { AnyObject, alike, millisecondsModel, optionalTextsModel } from '../schemas.ts'
+import { ApplicationAttributes } from '../../environments/application-models.ts'
+import { AnyObject, alike, millisecondsModel, optionalTextsModel } from '../../json/schemas.ts'
 
 const names = z.array(z.string())
 
@@ -293,3 +294,11 @@ export const EntityTag = z
 export const EntityTags = z
   .looseObject({ entityRef: AnyObject, tags: z.array(EntityTag) })
   .meta({ id: 'EntityTags', description: 'Tags of an entity.' })
+
+export const Application = z
+  .looseObject({
+    name: z.string(),
+    attributes: ApplicationAttributes,
+    clusters: z.record(z.string(), z.array(Cluster)).describe('By account; empty with `expand=false`.'),
+  })
+  .meta({ id: 'Application' })

@@ -1,6 +1,7 @@
 /** Cloud accounts, and the definitions of those that may change at run time. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { flagModel, integer, nothing, textModel } from '../../json/schemas.ts'
 import { type JsonObject, withoutNulls } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
 import { pathTo } from '../../net/encode-path.ts'
@@ -14,7 +15,6 @@ import { demandsNothing, filteredBy, managesAccounts } from '../demands.ts'
 import { AccountDefinition, AccountModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { flagModel, integer, nothing, textModel } from '../schemas.ts'
 import { noteAge } from '../staleness.ts'
 
 const listsAccounts = demandsNothing('users see the accounts that they may read, each with whether they may write to it', 'reads')

@@ -1,9 +1,9 @@
 /** Last resorts of administrators against stuck executions, and who is one. */
 import { z } from 'zod'
+import { AnyObject, flagModel, nonEmpty, nothing } from '../../json/schemas.ts'
 import { get, operationsWith } from '../declare.ts'
 import { adminOfExecutions, ownAffair } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, flagModel, nonEmpty, nothing } from '../schemas.ts'
 import { usernameOf } from './caller.ts'
 
 const refusals = { 403: 'The caller is not an administrator.' }

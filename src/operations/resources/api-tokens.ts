@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
+import { nothing } from '../../json/schemas.ts'
 import type { Principal, StoredToken } from '../../login/tokens/token-store.ts'
 import type { Tokens } from '../../login/tokens/tokens.ts'
 import { describeChoice, nearestName } from '../../names/edit-distance.ts'
@@ -12,7 +13,6 @@ import { adminOnly, demandsNothing, ownAffair } from '../demands.ts'
 import { parseMoment } from '../moment.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { nothing } from '../schemas.ts'
 import { readList } from '../upstream-shape.ts'
 
 const moment = z.string().describe('ISO 8601, UTC.')

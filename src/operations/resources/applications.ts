@@ -1,6 +1,8 @@
 /** Applications: the cached list, one merged with its clusters, and its history. */
 import { z } from 'zod'
+import { ApplicationAttributes } from '../../environments/application-models.ts'
 import { GatewayError } from '../../errors.ts'
+import { flagModel, integer, textModel } from '../../json/schemas.ts'
 import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { isGranted } from '../../rights/rights.ts'
@@ -11,10 +13,9 @@ import { createAccountFilter, createReadFilter, isDecided } from '../access/appl
 import { accountsOfApplication, type CachedAttributes, mergeRunning, toAttributes } from '../application-cache.ts'
 import { get, polledByUsers } from '../declare.ts'
 import { filteredBy, readsApplication } from '../demands.ts'
-import { Application, ApplicationAttributes } from '../models/applications.ts'
+import { Application } from '../models/infrastructure.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { flagModel, integer, textModel } from '../schemas.ts'
 import { formatMissing, noteAge } from '../staleness.ts'
 import { readObject } from '../upstream-shape.ts'
 

@@ -1,10 +1,10 @@
 /** Artifacts: the accounts that hold them, their names and versions, and their content. */
 import { z } from 'zod'
+import { Artifact } from '../../environments/pipeline-models.ts'
+import { AnyObject, bytes, TextList, textModel } from '../../json/schemas.ts'
 import { get, operationsWith, put } from '../declare.ts'
 import { readsApplication, sharedKnowledge } from '../demands.ts'
-import { Artifact } from '../models/pipelines.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
-import { AnyObject, bytes, TextList, textModel } from '../schemas.ts'
 
 const storedPath = '/artifacts/content-address/{application}/{hash}'
 

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import type { AuditLog } from '../../audit/audit-log.ts'
 import type { AuditRecord } from '../../audit/event.ts'
 import { GatewayError } from '../../errors.ts'
+import { alike, textModel } from '../../json/schemas.ts'
 import { get } from '../declare.ts'
 import { adminOnly } from '../demands.ts'
 import { parseMoment } from '../moment.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { alike, textModel } from '../schemas.ts'
 
 const kinds = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit'] as const
 const decisions = ['begun', 'allowed', 'refused', 'failed', 'interrupted'] as const

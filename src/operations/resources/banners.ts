@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { Banner, BannerChange } from '../../banners/banners.ts'
 import { GatewayError } from '../../errors.ts'
+import { nothing } from '../../json/schemas.ts'
 import { operationsWith } from '../declare.ts'
 import { aboutGateway, adminOnly } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
-import { nothing } from '../schemas.ts'
 
 const { get, post, put, remove } = operationsWith({ demands: adminOnly })
 const onePath = '/banners/{id}'

@@ -1,10 +1,10 @@
 /** Builds of CI servers, with the job in the path (v2) or query (v3). */
 import { z } from 'zod'
+import { bytes, TextList, textModel } from '../../json/schemas.ts'
 import { operationsWith } from '../declare.ts'
 import { filteredBy, readsBuildService } from '../demands.ts'
 import { Build, BuildJob } from '../models/builds.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
-import { bytes, TextList, textModel } from '../schemas.ts'
 
 const unknownJob = { 404: 'The server, the job or the build is unknown.' }
 

@@ -1,5 +1,6 @@
 /** Canary analysis (kayenta, and mine before it). Lists are empty without the service. */
 import { z } from 'zod'
+import { AnyObject, alike, described, integer, nonEmpty, nothing, TextList, textModel } from '../../json/schemas.ts'
 import { objectOf } from '../../json/values.ts'
 import { formatQuery, pathTo, type QueryValue } from '../../net/encode-path.ts'
 import { get, operationsWith } from '../declare.ts'
@@ -16,7 +17,6 @@ import {
 import type { Method, Operation, OperationRequest } from '../operation.ts'
 import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, alike, described, integer, nonEmpty, nothing, TextList, textModel } from '../schemas.ts'
 
 const CanaryConfig = z
   .looseObject({

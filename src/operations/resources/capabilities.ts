@@ -1,11 +1,11 @@
 /** Capabilities: stage types, expression functions, deployment monitors, the quiet period, subscriptions to messages. */
 import { z } from 'zod'
+import { AnyObject, alike, described, millisecondsModel } from '../../json/schemas.ts'
 import { stageDescriptions } from '../../stage-types/all.ts'
 import { toStageTypesAnswer } from '../../stage-types/answer.ts'
 import { get, operationsWith } from '../declare.ts'
 import { aboutGateway, sharedKnowledge } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
-import { AnyObject, alike, described, millisecondsModel } from '../schemas.ts'
 
 const Described = { name: z.string(), description: z.string().nullish() }
 

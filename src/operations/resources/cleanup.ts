@@ -1,9 +1,9 @@
 /** Resources marked for deletion by the clean-up service (swabbie). */
 import { z } from 'zod'
+import { described } from '../../json/schemas.ts'
 import { operationsWith } from '../declare.ts'
 import { decidedByService } from '../demands.ts'
 import type { Operation } from '../operation.ts'
-import { described } from '../schemas.ts'
 
 const resourcePath = '/cleanup/resources/{namespace}/{resourceId}'
 

@@ -1,11 +1,11 @@
 /** Lookups that only the forms for Amazon ECS and for service brokers need, and data that operators keep in storage of the infrastructure service. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { bytes, described, textModel } from '../../json/schemas.ts'
 import { encodeSegments, pathTo } from '../../net/encode-path.ts'
 import { operationsWith } from '../declare.ts'
 import { readsAccount, sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { bytes, described, textModel } from '../schemas.ts'
 
 const descriptionsPath = '/ecs/ecsClusterDescriptions/{account}/{region}'
 

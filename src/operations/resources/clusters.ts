@@ -1,11 +1,11 @@
 /** Clusters: server groups of an application that are deployed together, as the infrastructure reports them. */
 import { z } from 'zod'
+import { flagModel, textModel } from '../../json/schemas.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { operationsWith, polledByUsers } from '../declare.ts'
 import { readsApplicationByKeyAccount, readsApplicationOnAccount } from '../demands.ts'
 import { Cluster, ClusterOrNothing, LoadBalancerModel, ScalingActivity, ServerGroupModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
-import { flagModel, textModel } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
 
 const clusterPath = '/applications/{application}/clusters/{account}/{clusterName}'

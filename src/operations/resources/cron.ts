@@ -1,11 +1,11 @@
 /** Checks cron expressions while users type them. */
 import { z } from 'zod'
+import { textModel } from '../../json/schemas.ts'
 import { parseObject, textOf } from '../../json/values.ts'
 import { get } from '../declare.ts'
 import { aboutGateway } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { textModel } from '../schemas.ts'
 import { readObject } from '../upstream-shape.ts'
 
 const CronVerdict = z

@@ -1,6 +1,7 @@
 /** Delivery configurations of managed delivery (keel). */
 import { z } from 'zod'
 import { parseJson } from '../../json/json.ts'
+import { AnyObject, described } from '../../json/schemas.ts'
 import { jsonObject, misfit } from '../../upstreams/answer-form.ts'
 import { checkDone, upstreamFailed } from '../../upstreams/read-answer.ts'
 import { operationsWith, post } from '../declare.ts'
@@ -8,7 +9,6 @@ import { application, decidedByService, writesApplicationInBody } from '../deman
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, described } from '../schemas.ts'
 import { DeliveryConfig, ManagedDiff, streamNamed } from './managed.ts'
 
 const configsPath = '/managed/delivery-configs'

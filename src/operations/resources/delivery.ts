@@ -1,9 +1,11 @@
 /** Figures of delivery of an application: frequency, lead time, failures, time to restore. */
-import { formatDuration } from '../../agent/words.ts'
+
 import { type Change, changesIn, type DeliveryFigures, figuresOf, productionOf } from '../../environments/delivery.ts'
 import { labelOf } from '../../environments/images.ts'
 import { GatewayError } from '../../errors.ts'
+import { millisecondsModel, nonEmpty } from '../../json/schemas.ts'
 import { definedOf, type JsonObject } from '../../json/values.ts'
+import { formatDuration } from '../../names/amounts.ts'
 import { foldName } from '../../names/fold-name.ts'
 import { createAccountFilter } from '../access/application-access.ts'
 import { get, polledByUsers } from '../declare.ts'
@@ -12,7 +14,6 @@ import { readsApplication } from '../demands.ts'
 import { DeliveryModel } from '../models/delivery.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { millisecondsModel, nonEmpty } from '../schemas.ts'
 
 const maxChanges = 500
 

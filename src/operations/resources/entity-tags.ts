@@ -1,6 +1,7 @@
 /** Tags on resources of the infrastructure, such as alerts on a server group. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { alike, flagModel, submitted, textModel } from '../../json/schemas.ts'
 import { encodeSegments } from '../../net/encode-path.ts'
 import { checkMayWrite } from '../access/application-access.ts'
 import { get, post, remove } from '../declare.ts'
@@ -8,7 +9,6 @@ import { application, demandsNothing, filteredBy } from '../demands.ts'
 import { EntityTag, EntityTags } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { alike, flagModel, submitted, textModel } from '../schemas.ts'
 import { checkPlain, submitTask } from './task-polling.ts'
 
 export const entityTagOperations: Operation[] = [

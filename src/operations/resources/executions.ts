@@ -1,6 +1,7 @@
 /** Executions, the runs of pipelines: lists, searches, and changes while they run. */
 import { z } from 'zod'
 import { formatJson, parseJson } from '../../json/json.ts'
+import { AnyList, AnyObject, flagModel, integer, nonEmpty, nothing, textModel } from '../../json/schemas.ts'
 import { fieldAt, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 import { pathTo, type QueryValue } from '../../net/encode-path.ts'
 import { checkDone } from '../../upstreams/read-answer.ts'
@@ -12,7 +13,6 @@ import { application, executesExecution, filteredBy, readsApplication, readsExec
 import { ExecutionModel, FailedStage, StageUpdate } from '../models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyList, AnyObject, flagModel, integer, nonEmpty, nothing, textModel } from '../schemas.ts'
 import { readObject } from '../upstream-shape.ts'
 import { toBase64Json } from './task-polling.ts'
 

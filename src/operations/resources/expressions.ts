@@ -1,13 +1,13 @@
 /** Evaluates expressions and variables against executions. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { AnyObject, textModel } from '../../json/schemas.ts'
 import { isObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { get, post } from '../declare.ts'
 import { application, readsExecution } from '../demands.ts'
 import { Evaluation } from '../models/executions.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, textModel } from '../schemas.ts'
 import { describeUnknownExecution } from './executions.ts'
 
 const Variable = z

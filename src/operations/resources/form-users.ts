@@ -2,13 +2,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { nothing } from '../../json/schemas.ts'
 import type { FormUser, FormUsers } from '../../login/form/form-users.ts'
 import { toUserKey } from '../../names/user-name.ts'
 import { operationsWith } from '../declare.ts'
 import { adminInPerson } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { nothing } from '../schemas.ts'
 
 const roles = z.array(z.string()).describe('Lower case, sorted.')
 

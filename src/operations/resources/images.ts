@@ -1,12 +1,12 @@
 /** Machine and container images, and Helm charts, which are looked up as images are. */
 import { z } from 'zod'
+import { alike, described, integer, nothing, TextList, textModel } from '../../json/schemas.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { standalone } from '../../settings/standalone.ts'
 import { get, operationsWith, put } from '../declare.ts'
 import { decidedByService, readsSharedOfAccount, sharedKnowledge } from '../demands.ts'
 import { ImageModel } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { alike, described, integer, nothing, TextList, textModel } from '../schemas.ts'
 
 const provider = textModel.default('aws')
 const { imagesPath, provider: ownProvider } = standalone

@@ -1,6 +1,7 @@
 /** Managers of server groups, manifests, functions, keys, certificates and metrics of clouds. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { AnyObject, described, list, TextList, textModel } from '../../json/schemas.ts'
 import { operationsWith } from '../declare.ts'
 import {
   filteredBy,
@@ -20,7 +21,6 @@ import {
   ServerGroupModel,
 } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, described, list, TextList, textModel } from '../schemas.ts'
 
 const eventsPath = '/applications/{application}/serverGroups/{account}/{serverGroupName}/events'
 const metricsPath = '/cloudMetrics/{cloudProvider}/{account}/{region}'

@@ -1,4 +1,6 @@
 /** Instances: one of them with its links, and its console. */
+
+import { countModel, textModel } from '../../json/schemas.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith } from '../declare.ts'
@@ -6,7 +8,6 @@ import { readsAccount } from '../demands.ts'
 import { ConsoleOutput, InstanceModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { countModel, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { loadWithAccount, parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 

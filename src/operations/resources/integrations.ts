@@ -1,10 +1,10 @@
 /** CI services and package repositories, as the build service knows them. */
 import { z } from 'zod'
+import { alike, described, nothing, TextList, textModel } from '../../json/schemas.ts'
 import { get, operationsWith, post } from '../declare.ts'
 import { decidedByService, filteredBy, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'
 import { Build } from '../models/builds.ts'
 import type { Operation } from '../operation.ts'
-import { alike, described, nothing, TextList, textModel } from '../schemas.ts'
 
 const teamsPath = '/concourse/{buildMaster}/teams'
 const concoursePipelinesPath = `${teamsPath}/{team}/pipelines`

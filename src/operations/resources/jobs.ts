@@ -1,6 +1,7 @@
 /** Jobs: containers of an application that run once. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { textModel } from '../../json/schemas.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { get, polledByUsers } from '../declare.ts'
@@ -8,7 +9,6 @@ import { readsApplication, readsApplicationOnAccount } from '../demands.ts'
 import { JobModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { textModel } from '../schemas.ts'
 import { readObject } from '../upstream-shape.ts'
 import { toInsightActions } from './insights.ts'
 

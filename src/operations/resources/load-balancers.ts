@@ -1,6 +1,7 @@
 /** Load balancers: of a cloud provider, of an application, and the details of one. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { textModel } from '../../json/schemas.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { get, operationsWith, polledByUsers } from '../declare.ts'
@@ -8,7 +9,6 @@ import { filteredBy, readsAccount, readsApplicationByAccount } from '../demands.
 import { LoadBalancerItem, LoadBalancerModel } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { textModel } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
 import { loadWithAccount, textFields, toInsightActions } from './insights.ts'
 

@@ -1,6 +1,7 @@
 /** Lists login sessions and ends them: the caller's own, and for administrators those of others. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { countModel, nothing, textModel } from '../../json/schemas.ts'
 import { toUserKey } from '../../names/user-name.ts'
 import type { UserSession } from '../../sessions/sessions.ts'
 import { requireAdministrator } from '../access/application-access.ts'
@@ -8,7 +9,6 @@ import { get, operationsWith } from '../declare.ts'
 import { ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { countModel, nothing, textModel } from '../schemas.ts'
 
 const LoginSession = z
   .object({

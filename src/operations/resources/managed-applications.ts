@@ -1,10 +1,10 @@
 /** Applications under managed delivery (keel), and their environments. */
 import { z } from 'zod'
+import { AnyObject, described, flagModel, integer, list, nothing, textModel } from '../../json/schemas.ts'
 import { operationsWith } from '../declare.ts'
 import { readsApplication, writesApplication } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { ofOptionalService } from '../optional-service.ts'
-import { AnyObject, described, flagModel, integer, list, nothing, textModel } from '../schemas.ts'
 import { DeliveryConfig } from './managed.ts'
 
 const applicationPath = '/managed/application/{application}'

@@ -1,6 +1,7 @@
 /** Resources under managed delivery (keel). */
 import { z } from 'zod'
 import { yamlType } from '../../http/parse-accept.ts'
+import { AnyObject, described, integer, nothing, textModel } from '../../json/schemas.ts'
 import { formatQuery, pathTo } from '../../net/encode-path.ts'
 import { misfit, noPage } from '../../upstreams/answer-form.ts'
 import { checkDone } from '../../upstreams/read-answer.ts'
@@ -9,7 +10,6 @@ import { decidedByService } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, described, integer, nothing, textModel } from '../schemas.ts'
 import { ManagedDiff, ManagedResource, streamExport, streamNamed } from './managed.ts'
 
 const ManagedArtifact = described('ManagedArtifact', 'name', 'type', 'reference')

@@ -1,13 +1,13 @@
 /** Managed delivery (keel): queries, reports and chat callbacks. */
 import { z } from 'zod'
 import { parseAccept, yamlType } from '../../http/parse-accept.ts'
+import { AnyObject, described, optionalTextsModel } from '../../json/schemas.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith, post } from '../declare.ts'
 import { decidedByService, provedBySender } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
 import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, described, optionalTextsModel } from '../schemas.ts'
 import { relayCallback } from './notifications.ts'
 
 const GraphqlRequest = z

@@ -1,13 +1,13 @@
 /** Notification settings of applications, kinds of notification, and callbacks of chat tools. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
+import { NotificationSettings } from '../../environments/pipeline-models.ts'
+import { AnyObject, nothing } from '../../json/schemas.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import type { ServiceName } from '../../services/services.ts'
 import { get, operationsWith, post } from '../declare.ts'
 import { provedBySender, readsApplication, sharedKnowledge, writesNotifications } from '../demands.ts'
-import { NotificationSettings } from '../models/pipelines.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, nothing } from '../schemas.ts'
 import { withWarnings } from './save-warnings.ts'
 
 const settingsPath = '/notifications/{type}/{application}'

@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { callProxy } from '../../integrations/proxies.ts'
+import { AnyList, AnyObject, ObjectList } from '../../json/schemas.ts'
 import { isObject } from '../../json/values.ts'
 import { get, operationsWith } from '../declare.ts'
 import { aboutGateway, demandsNothing } from '../demands.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyList, AnyObject, ObjectList } from '../schemas.ts'
 
 const notConfigured = { 404: 'It is not configured.' } as const
 const offeredToAll = demandsNothing('the configuration offers the service to all users')

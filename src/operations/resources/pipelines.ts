@@ -1,6 +1,8 @@
 /** Pipelines, the definitions: read from their store, changed and put in order by tasks of the orchestrator. */
 import { z } from 'zod'
+import { DefinitionMove, Pipeline } from '../../environments/pipeline-models.ts'
 import { GatewayError } from '../../errors.ts'
+import { AnyObject, flagModel, integer, nothing, ObjectList, textModel } from '../../json/schemas.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { misfit, noPage } from '../../upstreams/answer-form.ts'
@@ -18,10 +20,8 @@ import {
   writesFiledDefinitions,
 } from '../demands.ts'
 import { TaskModel } from '../models/executions.ts'
-import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, flagModel, integer, nothing, ObjectList, textModel } from '../schemas.ts'
 import { readObject } from '../upstream-shape.ts'
 import { usernameOf } from './caller.ts'
 import { withWarnings } from './save-warnings.ts'

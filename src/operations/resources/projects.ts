@@ -1,15 +1,15 @@
 /** Projects: groups of applications with their clusters and pipelines. Tasks change them. */
 import { z } from 'zod'
+import { Project, ProjectClusterModel } from '../../environments/application-models.ts'
+import { integer, textModel } from '../../json/schemas.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { createReadFilter, isDecided } from '../access/application-access.ts'
 import { get } from '../declare.ts'
 import { demandsNothing, filteredBy } from '../demands.ts'
-import { Project, ProjectClusterModel } from '../models/applications.ts'
 import { ExecutionModel } from '../models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { integer, textModel } from '../schemas.ts'
 import { readList } from '../upstream-shape.ts'
 
 const spansApplications = demandsNothing('a project shows several applications and belongs to none of them')

@@ -1,10 +1,10 @@
 /** Search in the infrastructure. */
 import { z } from 'zod'
+import { flagModel, integer, nonEmptyList, textModel } from '../../json/schemas.ts'
 import { get } from '../declare.ts'
 import { filteredBy } from '../demands.ts'
 import { SearchResultSet } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { flagModel, integer, nonEmptyList, textModel } from '../schemas.ts'
 
 const minLength = 3
 

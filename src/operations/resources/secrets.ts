@@ -1,12 +1,12 @@
 /** Secrets of applications and accounts: set, listed without values, deleted, and who uses them. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { nothing } from '../../json/schemas.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith } from '../declare.ts'
 import { type Demands, readsAccount, readsApplication, writesAccount, writesApplication } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { nothing } from '../schemas.ts'
 
 const version = z.int().describe('Grows with each new value.')
 const time = z.number().describe('Milliseconds since the epoch.')

@@ -1,13 +1,13 @@
 /** Security groups, also as firewalls: lists, and look-ups by name and id. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { textModel } from '../../json/schemas.ts'
 import { isObject, type JsonObject, listOf } from '../../json/values.ts'
 import { decodeSegment, pathTo } from '../../net/encode-path.ts'
 import { get, operationsWith } from '../declare.ts'
 import { filteredBy, readsAccount } from '../demands.ts'
 import { SecurityGroupModel, SecurityGroupSummary } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { textModel } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
 
 const provider = textModel.default('aws')

@@ -1,6 +1,7 @@
 /** Server groups of an application, and the details of one. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { textModel } from '../../json/schemas.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith, polledByUsers } from '../declare.ts'
@@ -8,7 +9,6 @@ import { readsApplicationByAccount, readsApplicationOnAccount } from '../demands
 import { ServerGroupModel } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { loadWithAccount, parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 

@@ -1,13 +1,13 @@
 /** Snapshots of what an application runs in an account. */
 import { z } from 'zod'
+import { SnapshotModel } from '../../environments/application-models.ts'
 import { GatewayError } from '../../errors.ts'
+import { integer } from '../../json/schemas.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
 import { get } from '../declare.ts'
 import { readsApplicationOnAccount } from '../demands.ts'
-import { SnapshotModel } from '../models/applications.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
-import { integer } from '../schemas.ts'
 import { checkList, checkObject } from '../upstream-shape.ts'
 
 export const snapshotOperations: Operation[] = [

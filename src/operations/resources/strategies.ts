@@ -1,6 +1,8 @@
 /** Deployment strategies: definitions that a deployment stage runs as a pipeline of its own. */
 import { z } from 'zod'
+import { DefinitionMove, Pipeline } from '../../environments/pipeline-models.ts'
 import { GatewayError } from '../../errors.ts'
+import { AnyObject, integer, nothing } from '../../json/schemas.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { get, operationsWith } from '../declare.ts'
 import {
@@ -11,9 +13,7 @@ import {
   writesApplicationInBody,
   writesDefinitions,
 } from '../demands.ts'
-import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
-import { AnyObject, integer, nothing } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
 
 const change = operationsWith({ forward: 'front50', answer: nothing })

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
+import { AnyObject, flagModel, textModel } from '../../json/schemas.ts'
 import { createReadFilter } from '../access/application-access.ts'
 import { isMetByToken } from '../access/token-limits.ts'
 import { get, operationsWith } from '../declare.ts'
@@ -9,7 +10,6 @@ import { aboutGateway, adminOnly, tellsWhoAsks } from '../demands.ts'
 import { ExaminationModel } from '../examination.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, flagModel, textModel } from '../schemas.ts'
 import { referencePage, referenceScript } from '../serving/reference-page.ts'
 
 const ApiDocument = z.looseObject({ openapi: z.string(), info: AnyObject, paths: AnyObject }).meta({ id: 'ApiDocument' })

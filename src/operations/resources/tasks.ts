@@ -1,6 +1,7 @@
 /** Tasks: work outside of pipelines, by application and by id. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { AnyObject, integer, nonEmptyList, nothing, Ref, textModel } from '../../json/schemas.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { findApplicationNameObjection, pluginApplication, quoteName } from '../../names/application-name.ts'
 import { foldName } from '../../names/fold-name.ts'
@@ -15,7 +16,6 @@ import { application, executesTask, readsApplication, readsTask, submitsJobs, wr
 import { CloudOperation, TaskJudgement, TaskModel, TaskRequest } from '../models/executions.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, integer, nonEmptyList, nothing, Ref, textModel } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { withDisplayedUser } from './caller.ts'
 import { startModeOf } from './pipeline-starts.ts'

@@ -1,6 +1,8 @@
 /** Pipeline templates of both versions: reads from their store, changes by tasks. */
 import { z } from 'zod'
+import { Pipeline, PipelineTemplate } from '../../environments/pipeline-models.ts'
 import { GatewayError } from '../../errors.ts'
+import { AnyObject, flagModel, list, nonEmpty, submitted, textModel } from '../../json/schemas.ts'
 import { get, operationsWith, post, remove } from '../declare.ts'
 import {
   application,
@@ -13,10 +15,8 @@ import {
   updatesTemplate,
 } from '../demands.ts'
 import { TaskModel } from '../models/executions.ts'
-import { Pipeline, PipelineTemplate } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, flagModel, list, nonEmpty, submitted, textModel } from '../schemas.ts'
 import { usernameOf } from './caller.ts'
 import { checkPlain, type FinishedTask, runTask, submitTask, type TaskSubmission, toBase64Json } from './task-polling.ts'
 

@@ -1,9 +1,9 @@
 /** Events of triggers: what each has started, or why it has started nothing. */
 import { z } from 'zod'
+import { AnyObject, countModel, millisecondsModel, textModel } from '../../json/schemas.ts'
 import { operationsWith } from '../declare.ts'
 import { adminOfExecutions, readsEventsOfApplication } from '../demands.ts'
 import type { Operation } from '../operation.ts'
-import { AnyObject, countModel, millisecondsModel, textModel } from '../schemas.ts'
 
 const TriggerOutcome = z
   .looseObject({

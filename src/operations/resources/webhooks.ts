@@ -2,12 +2,12 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
+import { AnyObject, optionalTextsModel } from '../../json/schemas.ts'
 import { isObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith } from '../declare.ts'
 import { provedBySender, sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, optionalTextsModel } from '../schemas.ts'
 
 const WebhookAnswer = z
   .looseObject({

@@ -1,9 +1,9 @@
 /** Bodies of requests for operations: read and checked, or passed on to a service. */
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
-import { codingOf } from '../../http/content-coding.ts'
-import type { ReadDocument } from '../../http/documents-aside.ts'
-import type { BodyBounds } from '../../http/json-judge.ts'
+import { codingOf } from '../../json/bodies/content-coding.ts'
+import type { ReadDocument } from '../../json/bodies/documents-aside.ts'
+import type { BodyBounds } from '../../json/bodies/json-judge.ts'
 import {
   bodyTypeOf,
   hasBody,
@@ -13,7 +13,7 @@ import {
   readJudgedBytes,
   streamBody,
   unsupported,
-} from '../../http/read-body.ts'
+} from '../../json/bodies/read-body.ts'
 import { formatJson, isRawNumber } from '../../json/json.ts'
 import { describeIssue } from '../../settings/describe-issue.ts'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'

@@ -6,6 +6,7 @@ import { commonHeaders, JsonText, sendBytes, sendUnchanged, sendValue } from '..
 import { parseAccept } from '../../http/parse-accept.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { longList, portionsOfList } from '../../json/list-portions.ts'
+import { nothing } from '../../json/schemas.ts'
 import { streamHeaders } from '../../live/event-streams.ts'
 import { toUserKey } from '../../names/user-name.ts'
 import { deriveTag, parseEntityTag, underlyingCondition } from '../../net/validators.ts'
@@ -16,7 +17,6 @@ import { checkDone, readJson, type UpstreamAnswer } from '../../upstreams/read-a
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import type { AnswerFilter } from '../access/answer-filter.ts'
 import { DirectAnswer, LiveAnswer } from '../operation.ts'
-import { nothing } from '../schemas.ts'
 import { checkValue, formOfCall } from './answer-form.ts'
 import { isReadCall, type OperationExchange } from './exchange.ts'
 

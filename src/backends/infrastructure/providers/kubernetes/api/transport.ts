@@ -1,7 +1,6 @@
 /** Requests to an API server and their responses, read as a whole or piece by piece. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import type { WholeAnswer } from '../../../../../upstreams/whole-answer.ts'
 import type { ApiConnection } from './connection.ts'
 import type { LeasedConnections } from './shared-connections.ts'
 
@@ -50,7 +49,10 @@ export class Transport {
   }
 
   /** @throws {ConnectFault}, the reason of the signal, or what undici reports */
-  async send(request: ApiRequest, { maxBytes, signal }: SendBounds): Promise<WholeAnswer> {
+  async send(
+    request: ApiRequest,
+    { maxBytes, signal }: SendBounds,
+  ): Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }> {
     const pieces: Buffer[] = []
     let bytes = 0
     const data = (piece: Buffer) => {

@@ -1,6 +1,6 @@
 /** Calls to outside services whose addresses the configuration names. */
 import { GatewayError } from '../errors.ts'
-import { type Answer, type Call, CallError, call } from '../net/call.ts'
+import { type Answer, type Call, CallError, call } from './call.ts'
 
 export interface ConfiguredCall extends Pick<Call, 'method' | 'url' | 'headers' | 'body' | 'tls'> {
   /** For messages: `Slack`. */

@@ -1,7 +1,7 @@
 /** Thread that reads large YAML bodies, and writes large YAML. */
-import { serveJobs } from '../concurrency/side-thread.ts'
-import { formatJson, parseJson, UnsafeJsonError } from '../json/json.ts'
-import { formatYaml, parseYaml } from '../json/yaml.ts'
+import { serveJobs } from '../../concurrency/side-thread.ts'
+import { formatJson, parseJson, UnsafeJsonError } from '../json.ts'
+import { formatYaml, parseYaml } from '../yaml.ts'
 
 /** YAML that becomes JSON, or the other way around. */
 export type YamlJob =

@@ -1,8 +1,7 @@
-/** Applications and projects, merged from the definition store and the infrastructure. */
+/** Applications and projects, as the definition store keeps them. */
 import { z } from 'zod'
-import { DeclaredEnvironments } from '../../environments/declaration.ts'
-import { AnyObject, millisecondsModel, optionalTextsModel } from '../schemas.ts'
-import { Cluster } from './infrastructure.ts'
+import { AnyObject, millisecondsModel, optionalTextsModel } from '../json/schemas.ts'
+import { DeclaredEnvironments } from './declaration.ts'
 
 const roles = z.array(z.string())
 
@@ -37,14 +36,6 @@ export const ApplicationAttributes = z
     platformHealthOnly: z.boolean().nullish(),
   })
   .meta({ id: 'ApplicationAttributes', description: 'Attributes of an application; any others are allowed beside these.' })
-
-export const Application = z
-  .looseObject({
-    name: z.string(),
-    attributes: ApplicationAttributes,
-    clusters: z.record(z.string(), z.array(Cluster)).describe('By account; empty with `expand=false`.'),
-  })
-  .meta({ id: 'Application' })
 
 export const ProjectClusterRule = z
   .looseObject({

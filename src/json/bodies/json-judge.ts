@@ -1,7 +1,7 @@
 /** Judges a JSON body by its bounds. */
 import { setImmediate } from 'node:timers/promises'
-import { GatewayError } from '../errors.ts'
-import { JsonScan, parseScanned, UnsafeJsonError } from '../json/json.ts'
+import { GatewayError } from '../../errors.ts'
+import { JsonScan, parseScanned, UnsafeJsonError } from '../json.ts'
 import type { ReadDocument } from './documents-aside.ts'
 
 /** About two milliseconds of work. */

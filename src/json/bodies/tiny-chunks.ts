@@ -1,8 +1,8 @@
 /** Bound on the chunks of a request body: one costs the same whatever its length, which may be a byte. */
 import type { IncomingMessage } from 'node:http'
-import { GatewayError } from '../errors.ts'
-import { dropBody } from '../runtime/drop-input.ts'
-import { filterChunks } from '../runtime/sockets.ts'
+import { GatewayError } from '../../errors.ts'
+import { dropBody } from '../../runtime/drop-input.ts'
+import { filterChunks } from '../../runtime/sockets.ts'
 
 /** So many chunks are accepted of any body; more must have so many bytes on average. */
 const freeChunks = 500

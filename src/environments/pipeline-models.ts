@@ -1,6 +1,6 @@
 /** Definitions of pipelines and deployment strategies, and what they consist of. */
 import { z } from 'zod'
-import { AnyObject, alike, optionalTextsModel } from '../schemas.ts'
+import { AnyObject, alike, optionalTextsModel } from '../json/schemas.ts'
 
 export const Artifact = z
   .looseObject({

@@ -1,7 +1,7 @@
 /** Reads request bodies as JSON or YAML, within bounds. */
 import type { IncomingMessage } from 'node:http'
 import { finished, PassThrough, type Readable, Transform } from 'node:stream'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../../errors.ts'
 import { codingOf, decodeBody } from './content-coding.ts'
 import { parseYamlAside, type ReadDocument } from './documents-aside.ts'
 import { inviteBody } from './expect-continue.ts'
@@ -205,7 +205,7 @@ export function unsupported(contentType: string | undefined): GatewayError {
 async function parseYamlBody(content: string, { maxValues, settings }: BodyBounds): Promise<ReadDocument | undefined> {
   try {
     if (content.length > maxQuickYamlLength) return await parseYamlAside(content, maxValues)
-    return { value: (await import('../json/yaml.ts')).parseYaml(content, { maxValues, version: '1.1' }) }
+    return { value: (await import('../yaml.ts')).parseYaml(content, { maxValues, version: '1.1' }) }
   } catch (cause) {
     throw toBodyError(cause, settings, 'YAML')
   }

@@ -5,11 +5,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import { providerTypes } from '../backends/infrastructure/providers/all.ts'
 import type { OutsideSettings } from '../backends/outside/settings.ts'
 import type { Keep } from '../concurrency/open-parts.ts'
+import { type BuiltInPlugin, createDeckPlugins } from '../deck-plugins/deck-plugins.ts'
+import type { DeckPluginSettings } from '../deck-plugins/settings.ts'
 import type { DeckPlugins } from '../operations/deck-plugins.ts'
 import type { ConfiguredUpstreams } from '../upstreams/settings.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
-import { type BuiltInPlugin, createDeckPlugins } from './deck-plugins.ts'
-import type { DeckPluginSettings } from './settings.ts'
 
 interface DeckPluginParts {
   readonly settings: DeckPluginSettings
@@ -32,7 +32,7 @@ export async function openDeckPlugins(parts: DeckPluginParts): Promise<DeckPlugi
   const { enabled, lists, served } = settings
   const builtInPlugins = served ? (parts.builtInPlugins ?? (await findBuiltInPlugins(parts))) : []
   if (enabled.size === 0) return createDeckPlugins(builtInPlugins, undefined)
-  const { RepositoryPlugins } = await import('./repository-plugins.ts')
+  const { RepositoryPlugins } = await import('../deck-plugins/repository-plugins.ts')
   const { front50 } = configured.services
   const repositories = keep(
     new RepositoryPlugins({

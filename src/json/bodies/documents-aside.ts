@@ -1,7 +1,7 @@
 /** Reads and writes large YAML in threads, without delay for other requests. */
-import { SideThread, SideThreadError } from '../concurrency/side-thread.ts'
-import { GatewayError } from '../errors.ts'
-import { parseWritten, UnsafeJsonError } from '../json/json.ts'
+import { SideThread, SideThreadError } from '../../concurrency/side-thread.ts'
+import { GatewayError } from '../../errors.ts'
+import { parseWritten, UnsafeJsonError } from '../json.ts'
 import type { YamlJob, YamlReply } from './document-worker.ts'
 
 /** For one document; what takes longer was made for that. */

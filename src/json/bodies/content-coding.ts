@@ -1,7 +1,7 @@
 /** Compressed request bodies: which codings are understood, and their bounded decoding. */
 import type { IncomingMessage } from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../../errors.ts'
 
 type Decode = (bytes: Buffer, options: { maxOutputLength: number }) => Buffer
 
