@@ -40,9 +40,6 @@ export type PipelineLimits = Readonly<SettingsOf<typeof pipelineLimitKeys>>
 /** An execution may have so many times the stages and the size of a definition. */
 export const executionFactor = 4
 
-/** Bytes of entity tags as JSON: of one entity, whose reads return all, and of a submission for several. */
-export const maxTagBytes = { entity: 256 * 1024, bulk: 512 * 1024 } as const
-
 /** What is wrong with the number of definitions that are saved at once: a sentence that says what to do, or undefined. */
 export function describeBatch(definitions: readonly unknown[], { entries: most }: PipelineLimits): string | undefined {
   if (definitions.length <= most) return undefined

@@ -1,10 +1,9 @@
 /** Checks what a second user may do, and which accounts run programs as the own user of Fairlead. */
 import { isNewData } from '../backends/hosting/data-age.ts'
-import { ownAccounts } from '../backends/permissions/resources.ts'
 import { areRolesBuiltIn, builtInAdvice, isUndecided } from '../backends/permissions/settings.ts'
 import type { Config } from '../config/config.ts'
 import { type Check, createCheck, type Finding } from '../findings/finding.ts'
-import { ownAccountAdvice } from '../rights/built-in-roles.ts'
+import { ownAccountAdvice, ownAccounts } from '../rights/built-in-roles.ts'
 
 /** Nothing where users or their rights are elsewhere. */
 export function checkUsers({ backends: { permissions, infrastructure, dataDir } }: Pick<Config, 'backends'>): Check[] {

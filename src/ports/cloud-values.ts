@@ -1,6 +1,9 @@
 /** Tasks, server groups and instances of any provider, read from the form in which clients have them. */
 import { isObject, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../json/values.ts'
 
+/** Bytes of entity tags as JSON: of one entity, whose reads return all, and of a submission for several. */
+export const maxTagBytes = { entity: 256 * 1024, bulk: 512 * 1024 } as const
+
 export interface CloudTask {
   readonly id: string
   readonly isOver: boolean

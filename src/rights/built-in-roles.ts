@@ -1,4 +1,6 @@
 /** Roles of a standalone instance: what a user may do where neither an application nor an account names roles. */
+import { fieldOf, objectOf, objectsOf } from '../json/values.ts'
+import { ownUser } from '../runtime/own-user.ts'
 import { standalone } from '../settings/standalone.ts'
 import type { Authorization, PermissionView } from './permissions.ts'
 
@@ -47,6 +49,20 @@ export function actsForSaver({ keepsUsers, builtInRoles }: RoleSettings, isNewDa
 /** Whether the user has no role but this one, where built-in roles decide. */
 export function isReader({ readsOnly, roles }: Pick<PermissionView, 'readsOnly' | 'roles'>): boolean {
   return readsOnly === true && roles.every(({ name }) => name === readers)
+}
+
+interface OwnAccount {
+  readonly name: string
+  /** It names no roles. */
+  readonly isOpen: boolean
+}
+
+/** Accounts of this machine whose programs run as the user of this process. */
+export function ownAccounts(infrastructure: { readonly providers: Readonly<Record<string, unknown>> } | undefined): OwnAccount[] {
+  const accounts = objectsOf(fieldOf(infrastructure?.providers[standalone.provider], 'accounts'))
+  return accounts
+    .filter(({ user }) => user === undefined || user === ownUser()?.username)
+    .map(({ name, permissions }) => ({ name: String(name), isOpen: Object.keys(objectOf(permissions)).length === 0 }))
 }
 
 /** Why only administrators change an account of this machine that has no user of its own. */

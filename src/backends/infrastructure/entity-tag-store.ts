@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
-import { maxTagBytes } from '../limits.ts'
+import { maxTagBytes } from '../../ports/cloud-values.ts'
 import type { OperationRun, OperationType, OperationTypes } from './operation-type.ts'
 
 export const entityTagMigrations = [

@@ -1,10 +1,9 @@
 /** Executions and tasks that are old and many: those that something still needs stay. */
 import { textsOf } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
+import type { RetainedKind, RetentionRule, Sweep } from '../../ports/retained-kind.ts'
 import { manifestProvider, standalone } from '../../settings/standalone.ts'
 import type { BackendContext } from '../backend.ts'
-import type { RetainedKind, Sweep } from '../retention/retained-kind.ts'
-import type { RetentionRule } from '../retention/settings.ts'
 import type { Engine } from './engine.ts'
 import type { ExecutionType } from './model.ts'
 import type { EndedRow } from './store.ts'

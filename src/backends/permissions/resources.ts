@@ -1,10 +1,8 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
-import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { isObject, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { itself } from '../../ports/caller.ts'
 import { PortError } from '../../ports/port-error.ts'
-import { readers } from '../../rights/built-in-roles.ts'
-import { ownUser } from '../../runtime/own-user.ts'
-import { standalone } from '../../settings/standalone.ts'
+import { ownAccounts, readers } from '../../rights/built-in-roles.ts'
 import type { BackendContext } from '../backend.ts'
 import { foldName } from '../stores/document-store.ts'
 import { flatMapInTurns } from '../stores/in-turns.ts'
@@ -109,20 +107,6 @@ function withRules({ name, permissions }: Resource, { applicationRules, executeF
   const sum = addPermissions([permissions, permissionsByRule(applicationRules, name)])
   const fallback = sum[executeFallback]
   return { name, permissions: sum.EXECUTE === undefined && fallback !== undefined ? { ...sum, EXECUTE: fallback } : sum }
-}
-
-interface OwnAccount {
-  readonly name: string
-  /** It names no roles. */
-  readonly isOpen: boolean
-}
-
-/** Accounts of this machine whose programs run as the user of this process. */
-export function ownAccounts(infrastructure: { readonly providers: Readonly<Record<string, unknown>> } | undefined): OwnAccount[] {
-  const accounts = objectsOf(fieldOf(infrastructure?.providers[standalone.provider], 'accounts'))
-  return accounts
-    .filter(({ user }) => user === undefined || user === ownUser()?.username)
-    .map(({ name, permissions }) => ({ name: String(name), isOpen: Object.keys(objectOf(permissions)).length === 0 }))
 }
 
 /** @throws {PortError} 503 */

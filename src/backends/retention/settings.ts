@@ -1,4 +1,5 @@
 /** Settings of retention: how long executions, tasks and images are kept, and how many of them in any case. */
+import type { RetentionRule } from '../../ports/retained-kind.ts'
 import { optionalFlag, type SettingsOf, type SettingsReport, setting, settings, texts, whole } from '../../settings/setting.ts'
 
 const days = (usual: number) => whole(0, 36_500).default(usual)
@@ -69,17 +70,6 @@ export const retentionKeys = settings({
     ),
   },
 })
-
-/** What is deleted has this age and so many newer ones. */
-export interface RetentionRule {
-  /** Undefined: any age. */
-  readonly days: number | undefined
-  readonly kept: number
-  /** Whether only those of this age count among the kept, as in Orca. */
-  readonly countsOldOnly?: boolean
-  /** Days of applications, by name. */
-  readonly exceptions?: Readonly<Record<string, number>>
-}
 
 /** Plain data. */
 export type RetentionSettings = ReturnType<typeof toRetentionSettings>

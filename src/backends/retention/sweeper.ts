@@ -8,8 +8,8 @@ import { fieldOf, textOf } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
 import { itself } from '../../ports/caller.ts'
 import type { StoredDefinitions } from '../../ports/definitions.ts'
-import { fixedKinds, type RetainedKind, type Sweep } from './retained-kind.ts'
-import type { RetentionRule, RetentionSettings } from './settings.ts'
+import type { RetainedKind, RetentionRule, Sweep } from '../../ports/retained-kind.ts'
+import type { RetentionSettings } from './settings.ts'
 import { measureKinds, pragma } from './sizes.ts'
 
 interface SweeperParts {
@@ -27,6 +27,10 @@ interface SweeperParts {
 const pauseShare = 5
 const leastPauseMs = 10
 const firstMs = 60_000
+
+/** What a kind that no operator sets is swept by, also in data from before. */
+const fixedKinds: ReadonlySet<string> = new Set(['infrastructure-tasks'])
+
 const pagesAtOnce = 50
 const closeMs = 500
 

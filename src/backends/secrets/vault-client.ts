@@ -1,8 +1,9 @@
 /** Calls to HashiCorp Vault with a token that is obtained, renewed and replaced as its login allows. */
 import { readFile } from 'node:fs/promises'
 import { parseIfJson } from '../../json/json.ts'
-import { fieldAt, numberOf, textOf } from '../../json/values.ts'
-import { callConfigured } from '../../net/call-configured.ts'
+import { or, shape } from '../../json/shape.ts'
+import { numberOf, textOf } from '../../json/values.ts'
+import { CallError, call } from '../../net/call.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { VaultSettings } from './settings.ts'
 
@@ -18,7 +19,7 @@ interface Token {
   readonly isRenewable: boolean
 }
 
-const idleMs = 5_000
+const limits = { idleMs: 5_000, timeoutMs: 20_000, maxBytes: 32 * 1024 * 1024 }
 /** A token is renewed, or obtained anew, when less than this part of its time is left. */
 const renewedPart = 1 / 3
 
@@ -73,7 +74,7 @@ export class VaultClient {
       ? { role_id: login.roleId, secret_id: login.secretId }
       : { role: login.role, jwt: await readText(login.file, `${key}.token-file`) }
     const answer = await this.#send('POST', isRole ? 'auth/approle/login' : 'auth/kubernetes/login', { body })
-    const token = toToken(fieldAt(answer.body, 'auth'), this.#steady())
+    const token = toToken(answer.body, this.#steady())
     if (answer.status === 200 && token !== undefined) return token
     throw new PortError(400, `Vault refuses the login (${answer.status}); check ${key} and the role in Vault.`)
   }
@@ -81,16 +82,16 @@ export class VaultClient {
   /** How long a given token lives; one that may not ask is used as it is. */
   async #lookUp(text: string): Promise<Token> {
     const { status, body } = await this.#send('GET', 'auth/token/lookup-self', { token: text })
-    const seconds = numberOf(fieldAt(body, 'data', 'ttl')) ?? 0
-    const endMs = status === 200 && seconds > 0 ? this.#steady() + seconds * 1000 : undefined
-    return { text, endMs, isRenewable: fieldAt(body, 'data', 'renewable') === true }
+    const { ttl, renewable } = toLookUp(body).data
+    const endMs = status === 200 && ttl > 0 ? this.#steady() + ttl * 1000 : undefined
+    return { text, endMs, isRenewable: renewable }
   }
 
   /** A token that cannot be renewed is replaced by a login; one that was given is used to its end. */
   async #renew(token: Token): Promise<Token> {
     if (token.isRenewable) {
       const { status, body } = await this.#send('POST', 'auth/token/renew-self', { token: token.text, body: {} })
-      const renewed = toToken(fieldAt(body, 'auth'), this.#steady())
+      const renewed = toToken(body, this.#steady())
       if (status === 200 && renewed !== undefined) return { ...renewed, text: token.text }
     }
     return this.#settings.login.kind === 'token' ? { ...token, endMs: undefined } : this.#logIn()
@@ -104,24 +105,28 @@ export class VaultClient {
       ...(namespace !== undefined && { 'x-vault-namespace': namespace }),
       'x-vault-request': 'true',
     }
-    const call = { name: 'Vault', method, url, headers, idleMs, ...(authorities !== undefined && { tls: { ca: authorities } }) }
-    const sent = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-    const { status, bytes } = await callConfigured({ ...call, body: sent }).catch((cause: Error) => {
-      const { code = cause.message } = (cause.cause ?? cause) as NodeJS.ErrnoException
+    const tls = authorities === undefined ? undefined : { ca: authorities }
+    const sent = body && JSON.stringify(body)
+    const { status, bytes } = await call({ ...limits, method, url, headers, tls, body: sent }).catch((cause: Error) => {
+      const reason = (cause instanceof CallError && cause.code) || cause.message
       throw new PortError(
         503,
-        `Vault at ${url.host} cannot be asked (${code}); check secrets.vault.address, its TLS and the network.`,
+        `Vault at ${url.host} cannot be asked (${reason}); check secrets.vault.address, its TLS and the network.`,
       )
     })
     return { status, body: parseIfJson(bytes.toString()) }
   }
 }
 
-function toToken(auth: unknown, nowMs: number): Token | undefined {
-  const text = textOf(fieldAt(auth, 'client_token'))
-  if (text === undefined) return undefined
-  const seconds = numberOf(fieldAt(auth, 'lease_duration')) ?? 0
-  return { text, endMs: seconds > 0 ? nowMs + seconds * 1000 : undefined, isRenewable: fieldAt(auth, 'renewable') === true }
+const isYes = (value: unknown) => value === true
+const toLookUp = shape({ data: shape({ ttl: or(numberOf, 0), renewable: isYes }) })
+const toAuth = shape({ auth: shape({ client_token: textOf, lease_duration: or(numberOf, 0), renewable: isYes }) })
+
+function toToken(body: unknown, nowMs: number): Token | undefined {
+  const { client_token: text, lease_duration: seconds, renewable } = toAuth(body).auth
+  return text === undefined
+    ? undefined
+    : { text, endMs: seconds > 0 ? nowMs + seconds * 1000 : undefined, isRenewable: renewable }
 }
 
 async function readText(file: string, key: string): Promise<string> {

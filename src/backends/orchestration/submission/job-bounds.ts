@@ -1,7 +1,8 @@
 /** Bounds of the documents that jobs of tasks carry, judged before anything is stored. */
 import { formatJson } from '../../../json/json.ts'
 import type { JsonObject } from '../../../json/values.ts'
-import { describeBatch, describeOversize, maxTagBytes, type PipelineLimits } from '../../limits.ts'
+import { maxTagBytes } from '../../../ports/cloud-values.ts'
+import { describeBatch, describeOversize, type PipelineLimits } from '../../limits.ts'
 import { decodePayload } from '../stages/encoded-payload.ts'
 
 type Describe = (job: JsonObject, limits: PipelineLimits) => string | undefined

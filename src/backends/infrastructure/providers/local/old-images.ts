@@ -1,5 +1,5 @@
 /** Images that are old and many: those that run, wait or are named in a definition stay. */
-import type { RetainedKind } from '../../../retention/retained-kind.ts'
+import type { RetainedKind } from '../../../../ports/retained-kind.ts'
 import { removeImage, usersOf } from './local-images.ts'
 import type { OperationParts } from './operations/parts.ts'
 

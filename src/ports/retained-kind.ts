@@ -1,5 +1,14 @@
 /** A kind of records that are deleted once they are old and many. */
-import type { RetentionRule } from './settings.ts'
+/** What is deleted has this age and so many newer ones. */
+export interface RetentionRule {
+  /** Undefined: any age. */
+  readonly days: number | undefined
+  readonly kept: number
+  /** Whether only those of this age count among the kept, as in Orca. */
+  readonly countsOldOnly?: boolean
+  /** Days of applications, by name. */
+  readonly exceptions?: Readonly<Record<string, number>>
+}
 
 export interface Sweep {
   /** Lets requests have their turn; to be awaited between two small transactions. @throws {Error} when the sweep has to end */
@@ -17,6 +26,3 @@ export interface RetainedKind {
   /** @param rule Undefined for a kind whose rule is fixed. @returns how many records are deleted */
   sweep(sweep: Sweep, rule: RetentionRule | undefined): Promise<number>
 }
-
-/** What a kind that no operator sets is swept by, also in data from before. */
-export const fixedKinds: ReadonlySet<string> = new Set(['infrastructure-tasks'])
