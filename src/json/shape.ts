@@ -6,7 +6,7 @@ import { listOf, objectOf } from './values.ts'
 
 export type Reader<T> = (value: unknown) => T
 
-/** A field: how it is read, or that beside the names under which it may stand; the first that is set counts. */
+/** A field: how it is read, or that beside the names under which it may stand; the first that can be read counts. */
 type ShapeField = Reader<unknown> | readonly [read: Reader<unknown>, ...names: string[]]
 
 type ValueOf<F> = F extends readonly [Reader<infer T>, ...string[]] ? T : F extends Reader<infer T> ? T : never
@@ -24,8 +24,12 @@ export function shape<const F extends Readonly<Record<string, ShapeField>>>(
   return (value) => {
     const given = objectOf(value)
     const found = readers.map(({ key, read, names }) => {
-      const name = names.find((each) => Object.hasOwn(given, each) && given[each] !== null && given[each] !== undefined)
-      return [key, read(name === undefined ? undefined : given[name])] as const
+      for (const name of names) {
+        const member = Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined
+        const result = member === undefined ? undefined : read(member)
+        if (result !== undefined) return [key, result] as const
+      }
+      return [key, read(undefined)] as const
     })
     return Object.fromEntries(found) as { readonly [K in keyof F]: ValueOf<F[K]> }
   }

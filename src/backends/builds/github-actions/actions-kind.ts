@@ -32,6 +32,46 @@ export interface ActionsKind {
   readonly advice: string
 }
 
+export const githubActions: ActionsKind = {
+  id: 'github_actions',
+  title: 'GitHub Actions',
+  prefix: 'github-actions',
+  defaultAddress: 'https://api.github.com',
+  basePath: '',
+  headers: { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' },
+  scheme: 'Bearer',
+  pageSize: 'per_page',
+  pageLength: 100,
+  folders: ['.github/workflows'],
+  listsRunsOfWorkflows: true,
+  refsAreBranches: false,
+  runDetails: { query: '', body: { return_run_details: true } },
+  hasApps: true,
+  advice:
+    'A fine-grained token needs the repository permissions "Actions: read and write" and "Contents: read", a classic one the scope "repo".',
+}
+
+/** Gitea from version 1.25, Forgejo from version 12. */
+export const giteaActions: ActionsKind = {
+  id: 'gitea_actions',
+  title: 'Gitea Actions and Forgejo Actions',
+  prefix: 'gitea-actions',
+  defaultAddress: undefined,
+  basePath: '/api/v1',
+  headers: {},
+  scheme: 'token',
+  pageSize: 'limit',
+  // As shipped.
+  pageLength: 50,
+  folders: ['.forgejo/workflows', '.gitea/workflows', '.github/workflows'],
+  listsRunsOfWorkflows: false,
+  refsAreBranches: true,
+  // Gitea reads the query, Forgejo the body.
+  runDetails: { query: '?return_run_details=true', body: { return_run_info: true } },
+  hasApps: false,
+  advice: 'The token needs the scope "write:repository", and its user the right to write to Actions of the repository.',
+}
+
 /** Plain data, for the worker thread. */
 export interface ActionsHost extends HostSettings {
   readonly address: string

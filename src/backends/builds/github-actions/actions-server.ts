@@ -1,44 +1,21 @@
 /** A host of Actions as a build server: each workflow file of its repositories is a job, each run a build. */
-import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import { type JsonObject, textOf } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
 import { newestIn, type Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
 import { formatReason } from '../remote/refusal.ts'
-import { UnfinishedBuilds } from '../remote/unfinished-builds.ts'
 import { createServerCalls, type ServerCalls } from '../server-calls.ts'
-import { ActionsApi, fullNameOf, runPath, runsIn } from './actions-api.ts'
+import { ActionsApi, fullNameOf, runPath } from './actions-api.ts'
 import type { ActionsHost, ActionsKind, Workflow } from './actions-kind.ts'
 import { Dispatcher } from './dispatch.ts'
 import { createCredentials } from './github-app.ts'
 import { RunFiles } from './run-files.ts'
-import { isRunningRun, numberOfRun, toBuild, workflowFileOf } from './runs.ts'
-import { parseWorkflowFile, type WorkflowFile } from './workflow-inputs.ts'
+import { type Run, resultOf, toBuild, toRuns } from './runs.ts'
+import { parseWorkflowFile, unknownFile } from './workflow-inputs.ts'
 
-export function openActionsServer(kind: ActionsKind, host: ActionsHost, context: BackendContext): BuildServer {
-  const address = host.address + kind.basePath
-  const calls = createServerCalls(
-    {
-      name: host.name,
-      address,
-      settingKey: `${kind.prefix}.hosts`,
-      advice: kind.advice,
-      credentials: createCredentials(kind, host, context),
-      tls: host.tls,
-    },
-    context,
-  )
-  return new ActionsServer(kind, host, { calls, address, context })
-}
-
-interface ServerParts {
-  readonly calls: ServerCalls
-  readonly address: string
-  readonly context: BackendContext
-}
-
-class ActionsServer implements BuildServer {
+export class ActionsServer implements BuildServer {
   readonly type: string
   readonly name: string
   readonly permissions: BuildServer['permissions']
@@ -50,41 +27,37 @@ class ActionsServer implements BuildServer {
   readonly #api: ActionsApi
   readonly #dispatcher: Dispatcher
   readonly #files: RunFiles
-  readonly #polls: ChangePolls
-  readonly #unfinished: UnfinishedBuilds
+  readonly #polls: ChangePolls<Run>
 
-  constructor(kind: ActionsKind, host: ActionsHost, { calls, address, context }: ServerParts) {
+  constructor(kind: ActionsKind, host: ActionsHost, context: BackendContext) {
+    const { name, tls } = host
+    const { advice, pageLength, prefix } = kind
     const { log, now } = context
+    const address = host.address + kind.basePath
+    const credentials = createCredentials(kind, host, context)
+    const calls = createServerCalls({ name, address, settingKey: `${prefix}.hosts`, advice, credentials, tls }, context)
+    const api = new ActionsApi(kind, calls)
     this.type = kind.id
-    this.name = host.name
+    this.name = name
     this.permissions = host.permissions
     this.maxChanges = host.itemUpperThreshold
     this.#kind = kind
     this.#repositories = host.repositories
     this.#calls = calls
     this.#log = log
-    this.#api = new ActionsApi(kind, calls)
-    this.#dispatcher = new Dispatcher({
-      kind,
-      calls,
-      api: this.#api,
-      server: host.name,
-      workflowOf: (job) => this.#workflowOf(job),
-    })
-    this.#files = new RunFiles(calls, this.#api, address)
+    this.#api = api
+    this.#dispatcher = new Dispatcher({ kind, calls, api, server: name, workflowOf: (job) => this.#workflowOf(job) })
+    this.#files = new RunFiles(calls, api, address)
     this.#polls = new ChangePolls({
       calls,
       log,
       now,
-      name: host.name,
-      advice: kind.advice,
-      pageLength: kind.pageLength,
-      itemsOf: (body) => runsIn(body) ?? [],
-    })
-    this.#unfinished = new UnfinishedBuilds({
-      numberOf: numberOfRun,
-      isRunning: isRunningRun,
-      load: (repository, number) => this.#api.runOfRepository(repository, number),
+      name,
+      advice,
+      pageLength,
+      itemsOf: (body) => toRuns(body).workflow_runs,
+      isRunning: (run) => resultOf(run) === undefined,
+      load: (repository, number) => api.runOfRepository(repository, number),
     })
   }
 
@@ -108,41 +81,50 @@ class ActionsServer implements BuildServer {
     const workflow = this.#workflowOf(job)
     if (workflow === undefined) return undefined
     const described = await this.#api.workflow(workflow)
-    const text = await this.#api.workflowText(workflow, textOf(described?.['path']))
+    const text = await this.#api.workflowText(workflow, described?.path)
     if (described === undefined && text === undefined) throw this.#unknownWorkflow(workflow)
-    const file: WorkflowFile = text === undefined ? { isStartable: undefined, parameters: [] } : parseWorkflowFile(text)
-    const isActive = (textOf(described?.['state']) ?? 'active') === 'active'
+    const { isStartable, parameters } = text === undefined ? unknownFile : parseWorkflowFile(text)
+    // The ref is a parameter too; an input of that name gets the same value.
+    const ref = parameters.some(({ name }) => name === 'ref')
+      ? []
+      : [
+          {
+            name: 'ref',
+            description: 'Branch or tag that is built.',
+            defaultValue: (await this.#api.defaultBranch(workflow)) ?? null,
+          },
+        ]
     return {
       name: job,
-      displayName: textOf(described?.['name']) ?? job,
+      displayName: described?.name ?? job,
       description: null,
-      url: textOf(described?.['html_url']) ?? null,
-      buildable: isActive && file.isStartable !== false,
+      url: described?.html_url ?? null,
+      buildable: (described === undefined || described.state === 'active') && isStartable !== false,
       concurrentBuild: true,
-      parameterDefinitionList: await this.#parametersOf(workflow, file),
+      parameterDefinitionList: [...ref, ...parameters],
     }
   }
 
   async builds(job: string): Promise<readonly JsonObject[] | undefined> {
     const workflow = this.#workflowOf(job)
-    const runs = workflow === undefined ? undefined : await this.#api.runs(workflow)
+    const runs = workflow && (await this.#api.runs(workflow))
     return runs?.map((run) => toBuild(run, job))
   }
 
   async build(job: string, number: number): Promise<JsonObject | undefined> {
     const workflow = this.#workflowOf(job)
-    const run = workflow === undefined ? undefined : await this.#api.run(workflow, number)
-    return run === undefined ? undefined : toBuild(run, job)
+    const run = workflow && (await this.#api.run(workflow, number))
+    return run && toBuild(run, job)
   }
 
   async properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined> {
     const workflow = this.#workflowOf(job)
-    return workflow === undefined ? undefined : this.#files.properties(workflow, number, fileName)
+    return workflow && this.#files.properties(workflow, number, fileName)
   }
 
   async artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined> {
     const workflow = this.#workflowOf(job)
-    return workflow === undefined ? undefined : this.#files.artifacts(workflow, number)
+    return workflow && this.#files.artifacts(workflow, number)
   }
 
   async queueItem(item: string): Promise<JsonObject | undefined> {
@@ -176,7 +158,7 @@ class ActionsServer implements BuildServer {
     const expects = [301, 307, 308, 403, 404, 405, 409]
     const answer = await this.#calls.send(`${runPath(workflow, run.number)}/cancel`, { method: 'POST', json: {}, expects })
     if (answer.status < 300 || answer.status === 409) return
-    const url = textOf((await this.#api.run(workflow, run.number))?.['html_url'])
+    const url = (await this.#api.run(workflow, run.number))?.url
     if (url === undefined && number === 0) return
     const advice = answer.status === 403 ? this.#kind.advice : `Stop it in its web UI${url === undefined ? '' : `: ${url}`}.`
     const text = `The build server "${this.name}" does not stop run ${run.number} (${answer.status})${formatReason(answer)}.`
@@ -187,16 +169,19 @@ class ActionsServer implements BuildServer {
   async describe(): Promise<void> {}
 
   async recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
-    const known = Map.groupBy(positions, ([job]) => job.slice(0, job.lastIndexOf('/')))
-    const knownOf = (name: string) => (known.get(name) ?? []).map(([, position]) => position)
+    const byRepository = Map.groupBy(positions, ([job]) => job.slice(0, job.lastIndexOf('/')))
+    const knownOf = (name: string) => (byRepository.get(name) ?? []).map(([, position]) => position)
     const places = this.#repositories.map((name) => {
-      const newest = knownOf(name).map(newestIn)
-      return { name, path: this.#api.runsPath(name), newest: newest.length === 0 ? undefined : Math.max(...newest) }
+      const known = knownOf(name)
+      return {
+        name,
+        path: this.#api.runsPath(name),
+        newest: known.length === 0 ? undefined : Math.max(...known.map(newestIn)),
+        open: known.flatMap(({ open }) => open),
+      }
     })
-    const changes = await this.#polls.read(places, signal)
-    const lists = await this.#unfinished.complete(changes, (name) => knownOf(name).flatMap(({ open }) => open))
-    return lists.flatMap(({ name, items }) => {
-      const byFile = Map.groupBy(items, workflowFileOf)
+    return (await this.#polls.read(places, signal)).flatMap(({ name, items }) => {
+      const byFile = Map.groupBy(items, ({ file }) => file)
       byFile.delete(undefined)
       return [...byFile].map(([file, runs]) => {
         const job = `${name}/${file}`
@@ -207,8 +192,8 @@ class ActionsServer implements BuildServer {
 
   async output(job: string, number: number): Promise<string | undefined> {
     const workflow = this.#workflowOf(job)
-    const run = workflow === undefined ? undefined : await this.#api.run(workflow, number)
-    return workflow === undefined || run === undefined ? undefined : this.#files.log(workflow, number)
+    const run = workflow && (await this.#api.run(workflow, number))
+    return workflow && run && this.#files.log(workflow, number)
   }
 
   close(): void {
@@ -223,8 +208,8 @@ class ActionsServer implements BuildServer {
     return owner === undefined || repository === undefined || file === undefined ? undefined : { owner, repository, file }
   }
 
-  #unknownWorkflow({ file, ...place }: Workflow): PortError {
-    const text = `The build server "${this.name}" has no workflow file ${file} in the default branch of ${fullNameOf({ file, ...place })}`
+  #unknownWorkflow(workflow: Workflow): PortError {
+    const text = `The build server "${this.name}" has no workflow file ${workflow.file} in the default branch of ${fullNameOf(workflow)}`
     return new PortError(404, `${text}, or hides it from the token. ${this.#kind.advice}`)
   }
 
@@ -234,15 +219,7 @@ class ActionsServer implements BuildServer {
   }
 
   async #hasInput(workflow: Workflow, name: string): Promise<boolean> {
-    const path = textOf((await this.#api.workflow(workflow))?.['path'])
-    const text = await this.#api.workflowText(workflow, path)
+    const text = await this.#api.workflowText(workflow, (await this.#api.workflow(workflow))?.path)
     return text !== undefined && parseWorkflowFile(text).parameters.some((parameter) => parameter['name'] === name)
-  }
-
-  /** The ref is a parameter too; an input of that name gets the same value. */
-  async #parametersOf(workflow: Workflow, { parameters }: WorkflowFile): Promise<readonly JsonObject[]> {
-    if (objectsOf(parameters).some(({ name }) => name === 'ref')) return parameters
-    const defaultValue = (await this.#api.defaultBranch(workflow)) ?? null
-    return [{ name: 'ref', description: 'Branch or tag that is built.', defaultValue }, ...parameters]
   }
 }

@@ -1,13 +1,14 @@
-/** Settings of hosts of Actions. */
+/** Actions of GitHub, Gitea and Forgejo as kinds of build servers: each workflow is a job. */
 import { createPrivateKey } from 'node:crypto'
 import { z } from 'zod'
+import { shape } from '../../../json/shape.ts'
 import { textOf } from '../../../json/values.ts'
 import { httpAddress, optionalText, type SettingsReport, setting, settings } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { BuildServerType } from '../build-server.ts'
 import { hostKeys, toHosts } from '../remote/host-settings.ts'
-import type { ActionsHost, ActionsKind, GithubApp } from './actions-kind.ts'
-import { openActionsServer } from './actions-server.ts'
+import { type ActionsHost, type ActionsKind, type GithubApp, giteaActions, githubActions } from './actions-kind.ts'
+import { ActionsServer } from './actions-server.ts'
 
 const appKeys = {
   appId: optionalText.describe('GitHub App whose installation is used in place of a token: its ID or client ID.'),
@@ -15,7 +16,10 @@ const appKeys = {
   appPrivateKey: optionalText.describe('Private key of the app, as text: `-----BEGIN RSA PRIVATE KEY-----…`.'),
 }
 
-export function createActionsType(kind: ActionsKind): BuildServerType<readonly ActionsHost[]> {
+/** Hosts of Gitea have none. */
+const toAppKeys = shape({ appId: textOf, appInstallationId: textOf, appPrivateKey: textOf })
+
+function createActionsType(kind: ActionsKind): BuildServerType<readonly ActionsHost[]> {
   const hostsKey = `${kind.prefix}.hosts`
   const group = settings({
     hosts: setting(hostsKey, z.array(hostSchema(kind)).default([])).describe(
@@ -32,7 +36,7 @@ export function createActionsType(kind: ActionsKind): BuildServerType<readonly A
         return { ...host, address, repositories, token, app: toApp(keys, report, hostsKey) }
       })
     },
-    open: (hosts: readonly ActionsHost[], context: BackendContext) => hosts.map((host) => openActionsServer(kind, host, context)),
+    open: (hosts: readonly ActionsHost[], context: BackendContext) => hosts.map((host) => new ActionsServer(kind, host, context)),
   }
 }
 
@@ -57,7 +61,7 @@ type HostKeys = z.output<ReturnType<typeof hostSchema>>
 
 function toApp(keys: HostKeys, report: SettingsReport, key: string): GithubApp | undefined {
   const { name, token } = keys
-  const [id, installationId, privateKey] = [keys.appId, keys.appInstallationId, keys.appPrivateKey].map(textOf)
+  const { appId: id, appInstallationId: installationId, appPrivateKey: privateKey } = toAppKeys(keys)
   if ([id, installationId, privateKey].every((part) => part === undefined)) {
     if (token === undefined)
       report.notice(`${key}: "${name}" has no token: it reads public repositories only, and starts no builds.`)
@@ -75,3 +79,6 @@ function toApp(keys: HostKeys, report: SettingsReport, key: string): GithubApp |
   }
   return { id, installationId, privateKey }
 }
+
+export const githubActionsType = createActionsType(githubActions)
+export const giteaActionsType = createActionsType(giteaActions)

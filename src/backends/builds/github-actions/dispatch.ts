@@ -1,7 +1,8 @@
 /** Starts of workflows, and the runs that they bring about. */
 import { LRUCache } from 'lru-cache'
-import { formatJson, parseIfJson, parseJson } from '../../../json/json.ts'
-import { fieldOf, type JsonObject, listOf, numberOf, textOf } from '../../../json/values.ts'
+import { formatJson, parseIfJson } from '../../../json/json.ts'
+import { shape } from '../../../json/shape.ts'
+import { numberOf, textOf } from '../../../json/values.ts'
 import { pathTo } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
@@ -9,7 +10,7 @@ import { formatReason } from '../remote/refusal.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import { type ActionsApi, fullNameOf } from './actions-api.ts'
 import type { ActionsKind, Workflow } from './actions-kind.ts'
-import { branchOfRun, numberOfRun } from './runs.ts'
+import type { Run } from './runs.ts'
 
 interface Dispatch {
   /** Branch or tag. */
@@ -39,6 +40,11 @@ const dispatched = 'workflow_dispatch'
 const refusals = [301, 307, 308, 400, 403, 404, 409, 422]
 const mostClaims = 1000
 
+/** GitHub and Gitea name the run `workflow_run_id`, Forgejo `id`. */
+const toDispatched = shape({ run: [numberOf, 'workflow_run_id', 'id'] })
+/** Clients bring it back. */
+const toItem = shape({ job: textOf, ref: textOf, after: numberOf })
+
 export class Dispatcher {
   readonly #kind: ActionsKind
   readonly #calls: ServerCalls
@@ -63,7 +69,7 @@ export class Dispatcher {
     const after = this.#namesRuns === true ? 0 : await this.#newestRun(workflow)
     const answer = await this.#sendToRef(workflow, dispatch)
     if (answer.status >= 300) throw this.#toRefusal(answer, workflow, dispatch.ref)
-    const run = numberOfDispatch(answer)
+    const { run } = toDispatched(parseIfJson(answer.text))
     this.#namesRuns = run !== undefined
     return run === undefined
       ? formatItem({ job: `${fullNameOf(workflow)}/${workflow.file}`, ref: dispatch.ref, after })
@@ -79,11 +85,11 @@ export class Dispatcher {
     const { ref, after } = pending
     const claimed = this.#claims.get(item)
     if (claimed !== undefined) return { workflow, number: claimed }
-    const runs = (await this.#api.runs(workflow, { event: dispatched })) ?? []
+    const runs = (await this.#api.runs(workflow, dispatched)) ?? []
     const taken = new Set(this.#claims.values())
     const candidates = runs
       .filter((run) => isOfRef(run, ref))
-      .map(numberOfRun)
+      .map(({ id }) => id)
       .filter((number) => number > after && !taken.has(number))
     if (candidates.length === 0) return { workflow, number: 0 }
     const number = Math.min(...candidates)
@@ -92,8 +98,8 @@ export class Dispatcher {
   }
 
   async #newestRun(workflow: Workflow): Promise<number> {
-    const runs = await this.#api.runs(workflow, { event: dispatched })
-    return Math.max(0, ...(runs ?? []).map(numberOfRun))
+    const runs = await this.#api.runs(workflow, dispatched)
+    return Math.max(0, ...(runs ?? []).map(({ id }) => id))
   }
 
   /** Gitea takes a short ref for a branch. */
@@ -130,30 +136,16 @@ export class Dispatcher {
   }
 }
 
-function isOfRef(run: JsonObject, ref: string): boolean {
-  const branch = branchOfRun(run)
-  return run['event'] === dispatched && (branch === undefined || branch === ref.replace(/^refs\/(?:heads|tags)\//, ''))
+function isOfRef({ event, branch }: Run, ref: string): boolean {
+  return event === dispatched && (branch === undefined || branch === ref.replace(/^refs\/(?:heads|tags)\//, ''))
 }
 
-/** GitHub and Gitea name the run `workflow_run_id`, Forgejo `id`. */
-function numberOfDispatch({ text }: OutsideAnswer): number | undefined {
-  const body = parseIfJson(text)
-  return numberOf(fieldOf(body, 'workflow_run_id')) ?? numberOf(fieldOf(body, 'id'))
-}
-
-function formatItem({ job, ref, after }: PendingRun): string {
+function formatItem(pending: PendingRun): string {
   // Two equal starts are two items.
-  const text = formatJson([job, ref, after, Math.floor(Math.random() * 1e9)])
-  return Buffer.from(text).toString('base64url')
+  return Buffer.from(formatJson({ ...pending, random: Math.floor(Math.random() * 1e9) })).toString('base64url')
 }
 
-/** The text comes from a client. */
 function parseItem(item: string): PendingRun | undefined {
-  try {
-    const parts = listOf(parseJson(Buffer.from(item, 'base64url').toString('utf8')))
-    const [job, ref, after] = [textOf(parts[0]), textOf(parts[1]), numberOf(parts[2])]
-    return job === undefined || ref === undefined || after === undefined ? undefined : { job, ref, after }
-  } catch {
-    return undefined
-  }
+  const { job, ref, after } = toItem(parseIfJson(Buffer.from(item, 'base64url').toString('utf8')))
+  return job === undefined || ref === undefined || after === undefined ? undefined : { job, ref, after }
 }

@@ -1,7 +1,8 @@
 /** Credentials for Actions: a token, or that of an installation of a GitHub App. */
 import { createPrivateKey } from 'node:crypto'
 import { sharedWork } from '../../../concurrency/shared-work.ts'
-import { fieldOf, textOf } from '../../../json/values.ts'
+import { shape } from '../../../json/shape.ts'
+import { textOf } from '../../../json/values.ts'
 import { pathTo } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
@@ -15,6 +16,8 @@ const renewBeforeMs = 5 * 60_000
 /** Clocks differ. */
 const skewMs = 60_000
 const jwtLifeMs = 9 * 60_000
+
+const toToken = shape({ token: textOf, expires_at: textOf })
 
 export function createCredentials(kind: ActionsKind, host: ActionsHost, context: BackendContext): Credentials {
   const { token, app } = host
@@ -36,11 +39,9 @@ function installationCredentials(
   let current: { readonly token: string; readonly untilMs: number } | undefined
   const load = sharedWork(async () => {
     const answer = await calls.send(pathTo`/app/installations/${app.installationId}/access_tokens`, { method: 'POST', json: {} })
-    const body = JSON.parse(answer.text) as unknown
-    const token = textOf(fieldOf(body, 'token'))
-    const untilMs = Date.parse(textOf(fieldOf(body, 'expires_at')) ?? '')
+    const { token, expires_at: end = '' } = toToken(JSON.parse(answer.text))
     if (token === undefined) throw new PortError(502, `The build server "${name}" gave no token for the app of ${settingKey}.`)
-    current = { token, untilMs: Number.isNaN(untilMs) ? 0 : untilMs }
+    current = { token, untilMs: Date.parse(end) || 0 }
     return token
   })
   return async () => {

@@ -1,5 +1,6 @@
 /** Runs of workflows as builds. */
-import { definedOf, fieldAt, type JsonObject, numberOf, objectOf, textOf } from '../../../json/values.ts'
+import { list, or, type ShapeOf, shape } from '../../../json/shape.ts'
+import { definedOf, type JsonObject, numberOf, textOf } from '../../../json/values.ts'
 
 /** By conclusion; Forgejo has them as status. */
 const results: Readonly<Record<string, string>> = {
@@ -15,74 +16,79 @@ const results: Readonly<Record<string, string>> = {
   action_required: 'NOT_BUILT',
 }
 
-export function numberOfRun(run: unknown): number {
-  return numberOf(fieldAt(run, 'id')) ?? 0
-}
+const toCommit = shape({ message: textOf, timestamp: textOf, committer: shape({ name: textOf }) })
 
-/** Name of the workflow file of a run; undefined where it has none, such as scans that GitHub adds. */
-export function workflowFileOf(run: JsonObject): string | undefined {
-  // `.github/workflows/build.yml` at GitHub, `build.yml@refs/heads/main` at Gitea; Forgejo has no path.
-  const path = textOf(run['path'])?.split('@', 1)[0] ?? textOf(run['workflow_id'])
-  const file = path?.slice(path.lastIndexOf('/') + 1)
+export type Run = ShapeOf<typeof toRun>
+export const toRun = shape({
+  id: or(numberOf, 0),
+  name: textOf,
+  /** Undefined where it has none, such as scans that GitHub adds. Forgejo has no path. */
+  file: [toFile, 'path', 'workflow_id'],
+  event: textOf,
+  branch: [textOf, 'head_branch', 'prettyref'],
+  conclusion: textOf,
+  status: textOf,
+  attempt: [numberOf, 'run_attempt'],
+  serial: [numberOf, 'run_number', 'index_in_repo'],
+  url: [textOf, 'html_url'],
+  beginMs: [toTime, 'run_started_at', 'started_at', 'started', 'created_at', 'created'],
+  endMs: [toTime, 'completed_at', 'stopped', 'updated_at', 'updated'],
+  sha1: [textOf, 'head_sha', 'commit_sha'],
+  commit: [toCommit, 'head_commit'],
+  starter: [shape({ login: textOf }), 'trigger_user'],
+  title: [textOf, 'display_title', 'title'],
+  repository: shape({ html_url: textOf, clone_url: textOf }),
+})
+
+export const toRuns = shape({ workflow_runs: list(toRun) })
+
+/** Name of a workflow file: of `.github/workflows/build.yml` at GitHub, `build.yml@refs/heads/main` at Gitea. */
+export function toFile(path: unknown): string | undefined {
+  const file = textOf(path)?.split('@', 1)[0]?.replace(/^.*\//, '')
   return file !== undefined && /\.ya?ml$/.test(file) ? file : undefined
 }
 
-export function branchOfRun(run: JsonObject): string | undefined {
-  return textOf(run['head_branch']) ?? textOf(run['prettyref'])
-}
-
-export function isRunningRun(run: JsonObject): boolean {
-  return resultOf(run) === undefined
+/** Where Gitea has none, it writes that of 1970 or of the year 1. */
+function toTime(value: unknown): number | undefined {
+  const ms = Date.parse(textOf(value) ?? '')
+  return ms > 0 ? ms : undefined
 }
 
 /** Undefined while it runs. */
-function resultOf(run: JsonObject): string | undefined {
-  const result = results[textOf(run['conclusion']) ?? textOf(run['status']) ?? '']
-  return result ?? (run['status'] === 'completed' ? 'FAILURE' : undefined)
+export function resultOf({ conclusion, status = '' }: Run): string | undefined {
+  return results[conclusion ?? status] ?? (status === 'completed' ? 'FAILURE' : undefined)
 }
 
 /** In the form of a list, with the fields of one build that need no further request. */
-export function toBuild(run: JsonObject, job: string): JsonObject {
-  const number = numberOfRun(run)
+export function toBuild(run: Run, job: string): JsonObject {
+  const { id, attempt, beginMs, endMs, url, serial } = run
   const result = resultOf(run)
-  const beginMs = firstTime(run, ['run_started_at', 'started_at', 'started', 'created_at', 'created'])
-  const endMs = firstTime(run, ['completed_at', 'stopped', 'updated_at', 'updated'])
   const hasEnded = result !== undefined && beginMs !== undefined && endMs !== undefined
-  const serial = numberOf(run['run_number']) ?? numberOf(run['index_in_repo'])
   return definedOf({
     building: result === undefined,
-    number,
+    number: id,
     result,
-    attempt: numberOf(run['run_attempt']),
-    timestamp: beginMs === undefined ? undefined : String(beginMs),
+    attempt,
+    timestamp: beginMs?.toString(),
     duration: hasEnded ? Math.max(0, endMs - beginMs) : 0,
-    url: textOf(run['html_url']),
-    id: `${job}-${number}`,
+    url,
+    id: `${job}-${id}`,
     name: job,
-    fullDisplayName: [textOf(run['name']) ?? job, serial === undefined ? undefined : `#${serial}`].filter(Boolean).join(' '),
-    scm: toRevisions(run, job),
+    fullDisplayName: `${run.name ?? job}${serial === undefined ? '' : ` #${serial}`}`,
+    scm: run.sha1 && [toRevision(run, run.sha1, job)],
   })
 }
 
-function toRevisions(run: JsonObject, job: string): JsonObject[] | undefined {
-  const sha1 = textOf(run['head_sha']) ?? textOf(run['commit_sha'])
-  if (sha1 === undefined) return undefined
-  const commit = objectOf(run['head_commit'])
-  const web = textOf(fieldAt(run, 'repository', 'html_url'))
-  const revision = {
+function toRevision({ commit, branch, starter, title, repository }: Run, sha1: string, job: string): JsonObject {
+  const web = repository.html_url
+  return definedOf({
     name: job.slice(0, job.lastIndexOf('/')),
-    branch: branchOfRun(run),
+    branch,
     sha1,
-    committer: textOf(fieldAt(commit, 'committer', 'name')) ?? textOf(fieldAt(run, 'trigger_user', 'login')),
-    message: textOf(commit['message']) ?? textOf(run['display_title']) ?? textOf(run['title']),
-    timestamp: textOf(commit['timestamp']),
-    compareUrl: web === undefined ? undefined : `${web}/commit/${sha1}`,
-    remoteUrl: textOf(fieldAt(run, 'repository', 'clone_url')) ?? web,
-  }
-  return [definedOf(revision)]
-}
-
-/** The first of the fields that has a time; where Gitea has none, it writes that of 1970 or of the year 1. */
-function firstTime(run: JsonObject, names: readonly string[]): number | undefined {
-  return names.map((name) => Date.parse(textOf(run[name]) ?? '')).find((ms) => ms > 0)
+    committer: commit.committer.name ?? starter.login,
+    message: commit.message ?? title,
+    timestamp: commit.timestamp,
+    compareUrl: web && `${web}/commit/${sha1}`,
+    remoteUrl: repository.clone_url ?? web,
+  })
 }

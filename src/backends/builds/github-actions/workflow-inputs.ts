@@ -1,5 +1,6 @@
 /** Inputs of a workflow that is started by hand, as parameters of its job. */
-import { definedOf, fieldAt, fieldOf, isObject, type JsonObject, listOf, textOf } from '../../../json/values.ts'
+import { list, maybe, shape } from '../../../json/shape.ts'
+import { definedOf, isObject, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
 import { parseYaml } from '../../../json/yaml.ts'
 
 /** Reading YAML takes long, and nothing else is done meanwhile. */
@@ -11,30 +12,25 @@ export interface WorkflowFile {
   readonly parameters: readonly JsonObject[]
 }
 
-const unknownFile: WorkflowFile = { isStartable: undefined, parameters: [] }
+export const unknownFile: WorkflowFile = { isStartable: undefined, parameters: [] }
+
+const toInput = shape({ description: textOf, default: maybe(String), type: textOf, options: list(String) })
+const toDocument = shape({ on: (on) => (isObject(on) ? on : Object.fromEntries([on, ...listOf(on)].map((name) => [String(name), null]))) })
+const toDispatch = shape({ workflow_dispatch: shape({ inputs: objectOf }) })
 
 export function parseWorkflowFile(text: string): WorkflowFile {
   if (text.length > maxLength) return unknownFile
   try {
-    const document = parseYaml(text)
-    const on = fieldOf(document, 'on')
-    const names = isObject(on) ? Object.keys(on) : [on, ...listOf(on)]
-    const inputs = fieldAt(on, 'workflow_dispatch', 'inputs')
-    const parameters = isObject(inputs) ? Object.entries(inputs).map(([name, input]) => toParameter(name, input)) : []
-    return { isStartable: names.includes('workflow_dispatch'), parameters }
+    const { on } = toDocument(parseYaml(text))
+    const { inputs } = toDispatch(on).workflow_dispatch
+    const parameters = Object.entries(inputs).map(([name, input]) => toParameter(name, input))
+    return { isStartable: Object.hasOwn(on, 'workflow_dispatch'), parameters }
   } catch {
     return unknownFile
   }
 }
 
 function toParameter(name: string, input: unknown): JsonObject {
-  const byDefault = fieldOf(input, 'default')
-  const options = listOf(fieldOf(input, 'options')).map(String)
-  const isChoice = fieldOf(input, 'type') === 'choice'
-  return definedOf({
-    name,
-    description: textOf(fieldOf(input, 'description')),
-    defaultValue: byDefault === undefined || byDefault === null ? null : String(byDefault),
-    choices: isChoice && options.length > 0 ? options : undefined,
-  })
+  const { description, default: defaultValue = null, type, options } = toInput(input)
+  return definedOf({ name, description, defaultValue, choices: type === 'choice' && options.length > 0 ? options : undefined })
 }

@@ -1,6 +1,6 @@
 /** Pipelines of GitLab projects as builds: a job is the path of a project, or its number, as in newer versions of igor. */
 import { parseJson } from '../../../json/json.ts'
-import { fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '../../../json/values.ts'
+import { type JsonObject, numberOf, textOf } from '../../../json/values.ts'
 import { formatQuery } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
@@ -9,11 +9,10 @@ import type { BuildOrder, BuildServer, BuildServerType, RecentBuilds } from '../
 import { newestIn, type Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'
 import { formatReason } from '../remote/refusal.ts'
-import { UnfinishedBuilds } from '../remote/unfinished-builds.ts'
 import { createServerCalls, type ServerCalls } from '../server-calls.ts'
 import { type GitlabHost, gitlabKeys, toGitlabSettings } from './gitlab-settings.ts'
 import { PipelineFiles, pipelinePath } from './pipeline-files.ts'
-import { isManual, isRunningPipeline, numberOfPipeline, toBuild, withCommit } from './pipelines.ts'
+import { isRunning, type Pipeline, toBuild, toPipeline, toPipelines } from './pipelines.ts'
 import { type JobTarget, Projects, projectPath } from './projects.ts'
 
 const advice = 'The token needs the scope "api" and, to start pipelines, the role Developer or higher in the project.'
@@ -30,21 +29,20 @@ export const gitlabCiType: BuildServerType<readonly GitlabHost[]> = {
 class GitlabServer implements BuildServer {
   readonly type = 'gitlab_ci'
   readonly name: string
-  readonly permissions?: Readonly<Record<string, readonly string[]>>
-  readonly maxChanges?: number
+  readonly permissions: BuildServer['permissions']
+  readonly maxChanges: number | undefined
   readonly #calls: ServerCalls
   readonly #projects: Projects
   readonly #files: PipelineFiles
-  readonly #polls: ChangePolls
-  readonly #unfinished: UnfinishedBuilds
+  readonly #polls: ChangePolls<Pipeline>
 
   constructor(host: GitlabHost, context: BackendContext) {
     const { name, permissions, itemUpperThreshold, privateToken, tls } = host
     const address = `${host.address}/api/v4`
     const credentials: Record<string, string> = privateToken === undefined ? {} : { 'private-token': privateToken }
     this.name = name
-    if (permissions !== undefined) this.permissions = permissions
-    if (itemUpperThreshold !== undefined) this.maxChanges = itemUpperThreshold
+    this.permissions = permissions
+    this.maxChanges = itemUpperThreshold
     const access = { name, address, settingKey: 'gitlab-ci.masters', advice, tls, credentials: async () => credentials }
     this.#calls = createServerCalls(access, context)
     this.#projects = new Projects(host, this.#calls, context)
@@ -56,12 +54,9 @@ class GitlabServer implements BuildServer {
       name,
       advice,
       pageLength: newest.per_page,
-      itemsOf: objectsOf,
-    })
-    this.#unfinished = new UnfinishedBuilds({
-      numberOf: numberOfPipeline,
-      isRunning: isRunningPipeline,
-      load: async (project, number) => objectsOf([await this.#calls.loadIfChanged(pipelinePath(project, number))])[0],
+      itemsOf: toPipelines,
+      isRunning,
+      load: (project, number) => this.#pipeline(project, number),
     })
   }
 
@@ -71,19 +66,19 @@ class GitlabServer implements BuildServer {
 
   async job(job: string): Promise<JsonObject | undefined> {
     const target = await this.#projects.targetOf(job)
-    const project = target === undefined ? undefined : await this.#calls.loadIfChanged(projectPath(target.project))
-    if (target === undefined || project === undefined) return undefined
-    const level = textOf(fieldOf(project, 'builds_access_level'))
-    const ref = target.branch ?? textOf(fieldOf(project, 'default_branch')) ?? null
+    const project = target && (await this.#projects.load(target.project))
+    if (project === undefined) return undefined
     return {
       name: job,
-      displayName: textOf(fieldOf(project, 'name_with_namespace')) ?? job,
-      description: textOf(fieldOf(project, 'description')) ?? null,
-      url: textOf(fieldOf(project, 'web_url')) ?? null,
-      buildable: level !== 'disabled' && fieldOf(project, 'archived') !== true,
+      displayName: project.name ?? job,
+      description: project.description ?? null,
+      url: project.url ?? null,
+      buildable: project.level !== 'disabled' && !project.archived,
       concurrentBuild: true,
       // Pipelines take any variable.
-      parameterDefinitionList: [{ name: 'ref', description: 'Branch or tag that is built.', defaultValue: ref }],
+      parameterDefinitionList: [
+        { name: 'ref', description: 'Branch or tag that is built.', defaultValue: target?.branch ?? project.branch ?? null },
+      ],
     }
   }
 
@@ -93,7 +88,7 @@ class GitlabServer implements BuildServer {
     const { project, branch } = target
     const filter = branch === 'tags' ? { scope: 'tags' } : { ref: branch }
     const pipelines = await this.#calls.loadIfChanged(`${projectPath(project)}/pipelines${formatQuery({ ...newest, ...filter })}`)
-    return pipelines === undefined ? undefined : objectsOf(pipelines).map((each) => toBuild(each, job, project))
+    return pipelines === undefined ? undefined : toPipelines(pipelines).map((each) => toBuild(each, job, project))
   }
 
   async build(job: string, number: number): Promise<JsonObject | undefined> {
@@ -101,18 +96,18 @@ class GitlabServer implements BuildServer {
     if (found === undefined) return undefined
     const { project, pipeline } = found
     // A stage that follows it waits for the person, too.
-    const build = toBuild(isManual(pipeline) ? { ...pipeline, status: 'running' } : pipeline, job, project)
-    return withCommit(build, await this.#commit(project, textOf(pipeline['sha'])))
+    const shown = pipeline.status === 'manual' ? { ...pipeline, status: 'running' } : pipeline
+    return toBuild(shown, job, project, await this.#commit(project, pipeline.sha))
   }
 
   async properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined> {
     const target = await this.#projects.targetOf(job)
-    return target === undefined ? undefined : this.#files.properties(target.project, number, fileName)
+    return target && this.#files.properties(target.project, number, fileName)
   }
 
   async artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined> {
     const target = await this.#projects.targetOf(job)
-    return target === undefined ? undefined : this.#files.artifacts(target.project, number)
+    return target && this.#files.artifacts(target.project, number)
   }
 
   /** A pipeline has its number at once. */
@@ -123,8 +118,7 @@ class GitlabServer implements BuildServer {
   }
 
   async start(job: string, { parameters }: BuildOrder): Promise<string | undefined> {
-    const target = await this.#projects.targetOf(job)
-    if (target === undefined) throw this.#unknownJob(job)
+    const target = await this.#knownTarget(job)
     const { ref: given, ...others } = parameters
     const ref = textOf(given) ?? (await this.#refOf(target))
     const variables = Object.entries(others).map(([key, value]) => ({ key, value }))
@@ -132,16 +126,14 @@ class GitlabServer implements BuildServer {
     const answer = await this.#calls.send(place, { method: 'POST', json: { ref, variables }, expects: refusals })
     const what = `The build server "${this.name}" does not start a pipeline of ${target.project} on "${ref}"`
     if (answer.status >= 300) throw toRefusal(what, answer)
-    const pipeline = parseJson(answer.text)
-    const number = isObject(pipeline) ? numberOfPipeline(pipeline) : 0
+    const { id: number } = toPipeline(parseJson(answer.text))
     if (number === 0) throw new PortError(502, `The build server "${this.name}" gave no number of the pipeline.`)
     return String(number)
   }
 
   /** A pipeline that has ended is as good as stopped. */
   async stop(job: string, item: string, number: number): Promise<void> {
-    const target = await this.#projects.targetOf(job)
-    if (target === undefined) throw this.#unknownJob(job)
+    const target = await this.#knownTarget(job)
     const id = number === 0 ? (numberOf(item) ?? 0) : number
     const place = `${pipelinePath(await this.#lastingName(target.project), id)}/cancel`
     const answer = await this.#calls.send(place, { method: 'POST', json: {}, expects: refusals })
@@ -151,8 +143,7 @@ class GitlabServer implements BuildServer {
 
   /** The description becomes the name of the pipeline, which GitLab has from version 16.6. */
   async describe(job: string, number: number, description: string): Promise<void> {
-    const target = await this.#projects.targetOf(job)
-    if (target === undefined) throw this.#unknownJob(job)
+    const target = await this.#knownTarget(job)
     const call = { method: 'PUT', json: { name: description.slice(0, 255) }, expects: [404, 405] }
     await this.#calls.send(`${pipelinePath(await this.#lastingName(target.project), number)}/metadata`, call)
   }
@@ -160,18 +151,14 @@ class GitlabServer implements BuildServer {
   /** A build is one of its project, by path and by number, and one of its branch. */
   async recentBuilds(signal: AbortSignal, positions: ReadonlyMap<string, Position>): Promise<readonly RecentBuilds[]> {
     const paths = await this.#projects.paths()
-    const newestOf = (project: string) => {
-      const position = positions.get(project)
-      return position === undefined ? undefined : newestIn(position)
-    }
     const toPlace = (name: string) => {
-      return { name, path: `${projectPath(name)}/pipelines${formatQuery(newest)}`, newest: newestOf(name) }
+      const position = positions.get(name)
+      const path = `${projectPath(name)}/pipelines${formatQuery(newest)}`
+      return { name, path, newest: position && newestIn(position), open: position?.open ?? [] }
     }
-    const changes = await this.#polls.read(paths.map(toPlace), signal)
-    const lists = await this.#unfinished.complete(changes, (project) => positions.get(project)?.open ?? [])
-    return lists.flatMap(({ name: project, items: pipelines }) => {
-      const byBranch = Map.groupBy(pipelines, ({ ref }) => `${project}/${String(ref)}`)
-      const numbers = new Set(pipelines.flatMap(({ project_id: id }) => (numberOf(id) === undefined ? [] : [String(id)])))
+    return (await this.#polls.read(paths.map(toPlace), signal)).flatMap(({ name: project, items: pipelines }) => {
+      const byBranch = Map.groupBy(pipelines, ({ ref }) => `${project}/${ref}`)
+      const numbers = new Set(pipelines.flatMap(({ projectId }) => projectId?.toString() ?? []))
       numbers.delete(project)
       const byNumber = [...numbers].map((id) => [id, pipelines] as const)
       return [[project, pipelines] as const, ...byNumber, ...byBranch].map(([job, own]) => ({
@@ -183,19 +170,24 @@ class GitlabServer implements BuildServer {
 
   async output(job: string, number: number): Promise<string | undefined> {
     const target = await this.#projects.targetOf(job)
-    return target === undefined ? undefined : this.#files.log(target.project, number)
+    return target && this.#files.log(target.project, number)
   }
 
   close(): void {
     this.#calls.close()
   }
 
-  async #find(job: string, number: number): Promise<{ project: string; pipeline: JsonObject } | undefined> {
+  async #find(job: string, number: number): Promise<{ project: string; pipeline: Pipeline } | undefined> {
     const target = await this.#projects.targetOf(job)
-    const pipeline = target === undefined ? undefined : await this.#calls.loadIfChanged(pipelinePath(target.project, number))
-    if (target === undefined || !isObject(pipeline)) return undefined
-    const isOther = target.branch !== undefined && target.branch !== 'tags' && target.branch !== pipeline['ref']
-    return isOther ? undefined : { project: target.project, pipeline }
+    const pipeline = target && (await this.#pipeline(target.project, number))
+    if (pipeline === undefined) return undefined
+    const { project, branch } = target as JobTarget
+    return branch === undefined || branch === 'tags' || branch === pipeline.ref ? { project, pipeline } : undefined
+  }
+
+  async #pipeline(project: string, number: number): Promise<Pipeline | undefined> {
+    const found = await this.#calls.loadIfChanged(pipelinePath(project, number))
+    return found === undefined ? undefined : toPipeline(found)
   }
 
   /** Without its commit, a build is still a build. */
@@ -211,20 +203,21 @@ class GitlabServer implements BuildServer {
 
   async #refOf({ project, branch }: JobTarget): Promise<string> {
     if (branch !== undefined && branch !== 'tags') return branch
-    const ref = textOf(fieldOf(await this.#calls.loadIfChanged(projectPath(project)), 'default_branch'))
+    const ref = (await this.#projects.load(project))?.branch
     if (ref !== undefined) return ref
     throw new PortError(400, `The project ${project} has no default branch, or is hidden from the token. Give "ref". ${advice}`)
   }
 
   /** The number of a project, which it keeps when it is renamed: GitLab redirects reads only. */
   async #lastingName(project: string): Promise<string> {
-    const id = numberOf(fieldOf(await this.#calls.loadIfChanged(projectPath(project)), 'id'))
-    return id === undefined ? project : String(id)
+    return (await this.#projects.load(project))?.id?.toString() ?? project
   }
 
-  #unknownJob(job: string): PortError {
+  async #knownTarget(job: string): Promise<JobTarget> {
+    const target = await this.#projects.targetOf(job)
+    if (target !== undefined) return target
     const text = `The job "${job}" does not exist on the build server "${this.name}"`
-    return new PortError(
+    throw new PortError(
       404,
       `${text}: it has to be the path of one of its projects, such as shop/web or shop/web/main, or its number.`,
     )

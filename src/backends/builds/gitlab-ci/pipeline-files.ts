@@ -1,15 +1,28 @@
 /** What pipelines leave behind: archives, property files, and the logs of their jobs. */
-import { fieldAt, fieldOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
+import { list, or, type ShapeOf, shape } from '../../../json/shape.ts'
+import { type JsonObject, numberOf, textOf } from '../../../json/values.ts'
 import { encodeSegments } from '../../../net/encode-path.ts'
 import { parseProperties } from '../property-file.ts'
-import { type JobLog, joinLogs } from '../remote/joined-logs.ts'
+import { joinLogs } from '../remote/joined-logs.ts'
 import { readLogProperties } from '../remote/log-properties.ts'
-import { readPages, toPagePath } from '../remote/pages.ts'
+import { type ListedItem, readPages, toPagePath } from '../remote/pages.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import { projectPath } from './projects.ts'
 
 const pageLength = 100
 const maxPropertyBytes = 1024 * 1024
+
+type Job = ShapeOf<typeof toJob>
+const toJob = shape({
+  id: or(numberOf, 0),
+  name: or(textOf, ''),
+  stage: or(textOf, ''),
+  status: or(textOf, 'unknown'),
+  archive: [shape({ filename: textOf, size: numberOf }), 'artifacts_file'],
+})
+const toPlace = shape({ id: or(numberOf, 0), project_id: numberOf })
+/** It starts a child pipeline. */
+const toBridge = shape({ id: or(numberOf, 0), child: [toPlace, 'downstream_pipeline'], pipeline: toPlace })
 
 export class PipelineFiles {
   readonly #calls: ServerCalls
@@ -25,17 +38,18 @@ export class PipelineFiles {
   async artifacts(project: string, number: number): Promise<readonly JsonObject[] | undefined> {
     const jobs = await this.#jobs(project, number)
     return jobs?.filter(hasArchive).map((job) => {
-      const archive = objectOf(job['artifacts_file'])
-      const path = `${String(job['name'])}/${textOf(archive['filename']) ?? 'artifacts.zip'}`
+      const { id, name, archive } = job
+      const { filename: fileName = '', size } = archive
+      const path = `${name}/${fileName}`
       return {
-        fileName: textOf(archive['filename']) ?? 'artifacts.zip',
+        fileName,
         displayPath: path,
         relativePath: path,
         type: 'http/file',
         name: path,
         version: String(number),
         reference: `${this.#address}${jobPath(project, job)}/artifacts`,
-        metadata: { id: numberOf(job['id']), size: numberOf(archive['size']) },
+        metadata: { id, size },
         decorated: false,
       }
     })
@@ -49,43 +63,40 @@ export class PipelineFiles {
       const file = await this.#calls.download(`${jobPath(project, job)}/artifacts/${encodeSegments(fileName)}`, maxPropertyBytes)
       if (file !== undefined) return parseProperties(fileName, file.toString('utf8'))
     }
-    const log = await this.#joinLogs(project, jobs)
-    const properties = readLogProperties(log)
+    const properties = readLogProperties(await this.#joinLogs(project, jobs))
     return Object.keys(properties).length === 0 ? undefined : properties
   }
 
   /** Undefined: the pipeline is missing. */
   async log(project: string, number: number): Promise<string | undefined> {
     const jobs = await this.#jobs(project, number)
-    return jobs === undefined ? undefined : this.#joinLogs(project, jobs)
+    return jobs && this.#joinLogs(project, jobs)
   }
 
-  #joinLogs(project: string, jobs: readonly JsonObject[]): Promise<string> {
-    const logs = jobs.map((job): JobLog => {
-      const title = `${textOf(job['stage']) ?? ''} / ${textOf(job['name']) ?? ''} (${textOf(job['status']) ?? 'unknown'})`
-      return { title, load: (maxBytes) => this.#calls.download(`${jobPath(project, job)}/trace`, maxBytes) }
-    })
+  #joinLogs(project: string, jobs: readonly Job[]): Promise<string> {
+    const logs = jobs.map((job) => ({
+      title: `${job.stage} / ${job.name} (${job.status})`,
+      load: (maxBytes: number) => this.#calls.download(`${jobPath(project, job)}/trace`, maxBytes),
+    }))
     return joinLogs(logs)
   }
 
   /** In the order of their creation, with those of child pipelines of the same project. */
-  async #jobs(project: string, number: number): Promise<readonly JsonObject[] | undefined> {
-    const own = await this.#jobsOf(project, number)
+  async #jobs(project: string, number: number): Promise<readonly Job[] | undefined> {
+    const jobsOf = (pipeline: number) => this.#list(`${pipelinePath(project, pipeline)}/jobs`, toJob)
+    const own = await jobsOf(number)
     if (own === undefined) return undefined
-    const bridges = (await this.#list(`${pipelinePath(project, number)}/bridges`)) ?? []
-    const theirs = await Promise.all(bridges.flatMap(childOf).map((child) => this.#jobsOf(project, child)))
-    return [...own, ...theirs.flatMap((jobs) => jobs ?? [])].sort((a, b) => idOf(a) - idOf(b))
-  }
-
-  #jobsOf(project: string, number: number): Promise<readonly JsonObject[] | undefined> {
-    return this.#list(`${pipelinePath(project, number)}/jobs`)
+    const bridges = (await this.#list(`${pipelinePath(project, number)}/bridges`, toBridge)) ?? []
+    const children = bridges.flatMap(({ child, pipeline }) => (child.project_id === pipeline.project_id ? child.id || [] : []))
+    const theirs = await Promise.all(children.map(jobsOf))
+    return [...own, ...theirs.flatMap((jobs) => jobs ?? [])].sort((a, b) => a.id - b.id)
   }
 
   /** Undefined: the pipeline is missing. */
-  #list(path: string): Promise<readonly JsonObject[] | undefined> {
+  #list<Item extends ListedItem>(path: string, read: (item: unknown) => Item): Promise<readonly Item[] | undefined> {
     const load = async (page: number) => {
       const items = await this.#calls.load(toPagePath(`${path}?per_page=${pageLength}`, page))
-      return items === undefined ? undefined : objectsOf(items)
+      return items === undefined ? undefined : list(read)(items)
     }
     return readPages(load, { length: pageLength })
   }
@@ -95,21 +106,10 @@ export function pipelinePath(project: string, number: number): string {
   return `${projectPath(project)}/pipelines/${number}`
 }
 
-/** Number of the child pipeline that a bridge starts in the same project. */
-function childOf(bridge: JsonObject): number | [] {
-  const child = objectOf(bridge['downstream_pipeline'])
-  const isOwn = child['project_id'] === fieldAt(bridge, 'pipeline', 'project_id')
-  return isOwn ? (numberOf(child['id']) ?? []) : []
+function jobPath(project: string, { id }: Job): string {
+  return `${projectPath(project)}/jobs/${id}`
 }
 
-function jobPath(project: string, job: JsonObject): string {
-  return `${projectPath(project)}/jobs/${idOf(job)}`
-}
-
-function idOf(job: JsonObject): number {
-  return numberOf(job['id']) ?? 0
-}
-
-function hasArchive(job: JsonObject): boolean {
-  return textOf(fieldOf(job['artifacts_file'], 'filename')) !== undefined
+function hasArchive({ archive }: Job): boolean {
+  return archive.filename !== undefined
 }

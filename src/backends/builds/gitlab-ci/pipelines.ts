@@ -1,5 +1,6 @@
 /** Pipelines of GitLab as builds. */
-import { definedOf, fieldAt, type JsonObject, numberOf, textOf } from '../../../json/values.ts'
+import { list, or, type ShapeOf, shape } from '../../../json/shape.ts'
+import { definedOf, type JsonObject, numberOf, textOf } from '../../../json/values.ts'
 
 /** Of pipelines that have ended, or that wait for a person, perhaps for good. */
 const results: Readonly<Record<string, string>> = {
@@ -10,64 +11,53 @@ const results: Readonly<Record<string, string>> = {
   manual: 'NOT_BUILT',
 }
 
-export function numberOfPipeline(pipeline: JsonObject): number {
-  return numberOf(pipeline['id']) ?? 0
+export type Pipeline = ShapeOf<typeof toPipeline>
+export const toPipeline = shape({
+  id: or(numberOf, 0),
+  projectId: [numberOf, 'project_id'],
+  status: or(textOf, ''),
+  ref: textOf,
+  sha: textOf,
+  name: textOf,
+  url: [textOf, 'web_url'],
+  beginMs: [toTime, 'started_at', 'created_at'],
+  endMs: [toTime, 'finished_at', 'updated_at'],
+  seconds: [numberOf, 'duration'],
+})
+export const toPipelines = list(toPipeline)
+
+const toCommit = shape({
+  committer: [textOf, 'committer_name'],
+  message: textOf,
+  timestamp: [textOf, 'committed_date'],
+  compareUrl: [textOf, 'web_url'],
+})
+
+export function isRunning({ status }: Pipeline): boolean {
+  return results[status] === undefined
 }
 
-export function isRunningPipeline(pipeline: JsonObject): boolean {
-  return results[textOf(pipeline['status']) ?? ''] === undefined
-}
-
-/** @param job The path of the project, perhaps with a branch @param project Its path */
-export function toBuild(pipeline: JsonObject, job: string, project: string): JsonObject {
-  const number = numberOfPipeline(pipeline)
-  const result = results[textOf(pipeline['status']) ?? '']
-  const startMs = timeOf(pipeline['started_at']) ?? timeOf(pipeline['created_at'])
-  const endMs = timeOf(pipeline['finished_at']) ?? timeOf(pipeline['updated_at'])
-  const seconds = numberOf(pipeline['duration'])
-  const lengthMs = startMs !== undefined && endMs !== undefined ? Math.max(0, endMs - startMs) : 0
+/** @param job The path of the project, perhaps with a branch @param project Its path @param commit As the server describes it */
+export function toBuild(pipeline: Pipeline, job: string, project: string, commit?: unknown): JsonObject {
+  const { id, status, ref, sha, beginMs, endMs, seconds, url } = pipeline
+  const result = results[status]
+  const ms = seconds === undefined ? Math.max(0, (endMs ?? 0) - (beginMs ?? Number.POSITIVE_INFINITY)) : seconds * 1000
+  const end = url?.indexOf('/-/') ?? -1
+  const remoteUrl = end < 0 ? undefined : `${url?.slice(0, end)}.git`
   return definedOf({
     building: result === undefined,
-    number,
+    number: id,
     result,
-    timestamp: startMs === undefined ? undefined : String(startMs),
-    duration: result === undefined ? 0 : seconds === undefined ? lengthMs : seconds * 1000,
-    url: textOf(pipeline['web_url']),
-    id: `${job}-${number}`,
+    timestamp: beginMs?.toString(),
+    duration: result === undefined ? 0 : ms,
+    url,
+    id: `${job}-${id}`,
     name: job,
-    fullDisplayName: `${textOf(pipeline['name']) ?? textOf(pipeline['ref']) ?? project} (${number})`,
-    scm: toRevisions(pipeline, project),
+    fullDisplayName: `${pipeline.name ?? ref ?? project} (${id})`,
+    scm: sha && [definedOf({ name: project, branch: ref, sha1: sha, remoteUrl, ...definedOf(toCommit(commit)) })],
   })
 }
 
-/** It waits for a person. */
-export function isManual(pipeline: JsonObject): boolean {
-  return pipeline['status'] === 'manual'
-}
-
-/** @param commit Of the pipeline, as the server describes it */
-export function withCommit(build: JsonObject, commit: unknown): JsonObject {
-  const [revision] = Array.isArray(build['scm']) ? (build['scm'] as JsonObject[]) : []
-  if (revision === undefined) return build
-  const details = {
-    committer: textOf(fieldAt(commit, 'committer_name')),
-    message: textOf(fieldAt(commit, 'message')),
-    timestamp: textOf(fieldAt(commit, 'committed_date')),
-    compareUrl: textOf(fieldAt(commit, 'web_url')),
-  }
-  return { ...build, scm: [{ ...revision, ...definedOf(details) }] }
-}
-
-function toRevisions(pipeline: JsonObject, project: string): JsonObject[] | undefined {
-  const sha1 = textOf(pipeline['sha'])
-  if (sha1 === undefined) return undefined
-  const web = textOf(pipeline['web_url'])
-  const end = web?.indexOf('/-/') ?? -1
-  const remoteUrl = web === undefined || end < 0 ? undefined : `${web.slice(0, end)}.git`
-  return [definedOf({ name: project, branch: textOf(pipeline['ref']), sha1, remoteUrl })]
-}
-
-function timeOf(value: unknown): number | undefined {
-  const ms = Date.parse(textOf(value) ?? '')
-  return Number.isNaN(ms) ? undefined : ms
+function toTime(value: unknown): number | undefined {
+  return Date.parse(textOf(value) ?? '') || undefined
 }

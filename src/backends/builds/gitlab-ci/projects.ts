@@ -1,6 +1,7 @@
 /** Projects of a GitLab server, and the jobs that they are: `shop/web`, `shop/web/main` for its branch, or by number: `42`. */
 import { sharedWork } from '../../../concurrency/shared-work.ts'
-import { fieldOf, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
+import { list, type ShapeOf, shape } from '../../../json/shape.ts'
+import { isTrue, numberOf, textOf } from '../../../json/values.ts'
 import { encodeSegment, formatQuery } from '../../../net/encode-path.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { ServerCalls } from '../server-calls.ts'
@@ -13,6 +14,17 @@ export interface JobTarget {
   /** `tags`: any tag, as in igor; undefined: any branch or tag. */
   readonly branch: string | undefined
 }
+
+const toProject = shape({
+  id: numberOf,
+  path: [textOf, 'path_with_namespace'],
+  level: [textOf, 'builds_access_level'],
+  name: [textOf, 'name_with_namespace'],
+  description: textOf,
+  url: [textOf, 'web_url'],
+  branch: [textOf, 'default_branch'],
+  archived: isTrue,
+})
 
 const pageLength = 100
 const mostPages = 50
@@ -57,13 +69,19 @@ export class Projects {
     return numbered === undefined ? undefined : { project: numbered, branch }
   }
 
+  /** @param project Its path, or its number; undefined: it is missing, or hidden from the token */
+  async load(project: string): Promise<ShapeOf<typeof toProject> | undefined> {
+    const found = await this.#calls.loadIfChanged(projectPath(project))
+    return found === undefined ? undefined : toProject(found)
+  }
+
   /** Undefined: no project of that number, or none whose pipelines are builds. */
   async #pathOf(id: string): Promise<string | undefined> {
     const paths = await this.paths()
     const known = this.#numbered.get(id)
     if (known !== undefined && paths.includes(known)) return known
-    const loaded = textOf(fieldOf(await this.#calls.load(projectPath(id)), 'path_with_namespace'))
-    const path = paths.find((each) => each.toLowerCase() === loaded?.toLowerCase())
+    const loaded = toProject(await this.#calls.load(projectPath(id))).path?.toLowerCase()
+    const path = paths.find((each) => each.toLowerCase() === loaded)
     if (path !== undefined) this.#numbered.set(id, path)
     return path
   }
@@ -75,8 +93,8 @@ export class Projects {
     let isComplete = false
     for (let page = 1; page <= mostPages && !isComplete; page++) {
       const query = { ...limits, archived: false, order_by: 'id', per_page: pageLength, page }
-      const projects = objectsOf(await this.#calls.load(`/projects${formatQuery(query)}`))
-      paths.push(...projects.filter(hasPipelines).flatMap((project) => textOf(project['path_with_namespace']) ?? []))
+      const projects = list(toProject)(await this.#calls.load(`/projects${formatQuery(query)}`))
+      paths.push(...projects.flatMap(({ level, path = [] }) => (level === 'disabled' ? [] : path)))
       isComplete = projects.length < pageLength
     }
     if (!isComplete) {
@@ -94,8 +112,4 @@ export class Projects {
 /** @param project Its path */
 export function projectPath(project: string): string {
   return `/projects/${encodeSegment(project)}`
-}
-
-function hasPipelines(project: JsonObject): boolean {
-  return project['builds_access_level'] !== 'disabled'
 }

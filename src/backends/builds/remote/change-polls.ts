@@ -1,13 +1,15 @@
 /** Polls of many resources of one build server by conditional requests, of which those that have changed are read. */
 import type { FastifyBaseLogger } from 'fastify'
 import { parseJson } from '../../../json/json.ts'
-import { type JsonObject, numberOf, textOf } from '../../../json/values.ts'
+import { shape } from '../../../json/shape.ts'
+import { numberOf, textOf } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import type { ServerCalls } from '../server-calls.ts'
-import { readPages, toPagePath } from './pages.ts'
+import { type ListedItem, readPages, toPagePath } from './pages.ts'
+import { type BuildList, UnfinishedBuilds, type UnfinishedParts } from './unfinished-builds.ts'
 
-interface ChangePollParts {
+interface ChangePollParts<Item> extends UnfinishedParts<Item> {
   readonly calls: ServerCalls
   readonly log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
@@ -18,7 +20,7 @@ interface ChangePollParts {
   readonly advice: string
   /** Items of a whole page. */
   readonly pageLength: number
-  itemsOf(body: unknown): readonly JsonObject[]
+  itemsOf(body: unknown): readonly Item[]
 }
 
 interface PolledPlace {
@@ -28,39 +30,46 @@ interface PolledPlace {
   readonly path: string
   /** Number of the newest build that is known; undefined: the first page suffices. */
   readonly newest: number | undefined
-}
-
-interface PlaceChange {
-  readonly name: string
-  readonly items: readonly JsonObject[]
+  /** Builds that ran when they were last seen. */
+  readonly open: readonly number[]
 }
 
 const atOnce = 4
 /** Part of the rate limit that polls leave to starts and reads of builds. */
 const reservedPart = 0.1
 
-export class ChangePolls {
-  readonly #parts: ChangePollParts
+/** GitHub and Gitea prefix the names, GitLab does not. */
+const toQuota = shape({
+  limit: [numberOf, 'x-ratelimit-limit', 'ratelimit-limit'],
+  remaining: [numberOf, 'x-ratelimit-remaining', 'ratelimit-remaining'],
+  reset: [numberOf, 'x-ratelimit-reset', 'ratelimit-reset'],
+})
+
+export class ChangePolls<Item extends ListedItem> {
+  readonly #parts: ChangePollParts<Item>
+  readonly #unfinished: UnfinishedBuilds<Item>
   /** Entity tags by place. */
   readonly #tags = new Map<string, string>()
   /** Places whose failure is in the log already. */
   readonly #failing = new Set<string>()
   #pausedUntilMs = 0
 
-  constructor(parts: ChangePollParts) {
+  constructor(parts: ChangePollParts<Item>) {
     this.#parts = parts
+    this.#unfinished = new UnfinishedBuilds(parts)
   }
 
   /**
-   * Those that have changed since the last call; at the first call all. A place that fails is logged, and left out.
+   * Those that have changed since the last call, with builds that still ran when they left the lists; at the first call all.
+   * A place that fails is logged, and left out.
    *
    * @throws {PortError} when the server cannot be reached, limits calls, or no place can be read
    */
-  async read(places: readonly PolledPlace[], signal: AbortSignal): Promise<readonly PlaceChange[]> {
+  async read(places: readonly PolledPlace[], signal: AbortSignal): Promise<readonly BuildList<Item>[]> {
     this.#checkQuota()
     this.#forgetOthers(places)
     const waiting = [...places]
-    const changes: PlaceChange[] = []
+    const changes: BuildList<Item>[] = []
     const failures: unknown[] = []
     const work = async () => {
       for (let place = waiting.shift(); place !== undefined && !signal.aborted; place = waiting.shift()) {
@@ -78,11 +87,11 @@ export class ChangePolls {
     // What has changed is handed on first: its entity tags are those of the next request.
     if (changes.length === 0 && (failures.some(isUnavailable) || (failures.length > 0 && failures.length === places.length)))
       throw failures.find(isUnavailable) ?? failures[0]
-    return changes
+    return this.#unfinished.complete(changes, (name) => places.find((place) => place.name === name)?.open ?? [])
   }
 
   /** A further page that cannot be read leaves the tag as it is: all is read again. */
-  async #readChanged(place: PolledPlace, signal: AbortSignal): Promise<readonly JsonObject[] | undefined> {
+  async #readChanged(place: PolledPlace, signal: AbortSignal): Promise<readonly Item[] | undefined> {
     const { name, path } = place
     const tag = this.#tags.get(name)
     const validator = tag === undefined ? {} : { headers: { 'if-none-match': tag } }
@@ -102,9 +111,9 @@ export class ChangePolls {
     { path, newest }: PolledPlace,
     first: unknown,
     signal: AbortSignal,
-  ): Promise<readonly JsonObject[] | undefined> {
+  ): Promise<readonly Item[] | undefined> {
     const { calls, pageLength, itemsOf } = this.#parts
-    const isKnown = ({ id }: JsonObject) => newest === undefined || (numberOf(id) ?? 0) <= newest
+    const isKnown = ({ id }: Item) => newest === undefined || id <= newest
     const load = async (page: number) => {
       const body = page === 1 ? first : await calls.load(toPagePath(path, page), { signal })
       return body === undefined ? undefined : itemsOf(body)
@@ -120,12 +129,10 @@ export class ChangePolls {
     throw new PortError(503, `${text}: polls pause until ${until}, and leave the rest to starts of builds.`)
   }
 
-  /** GitHub and Gitea prefix the names, GitLab does not. */
   #noteQuota({ headers }: OutsideAnswer): void {
-    const read = (name: string) => numberOf(headers[`x-ratelimit-${name}`]) ?? numberOf(headers[`ratelimit-${name}`])
-    const [limit, remaining, resetS] = [read('limit'), read('remaining'), read('reset')]
-    if (limit === undefined || remaining === undefined || resetS === undefined) return
-    if (remaining < limit * reservedPart) this.#pausedUntilMs = resetS * 1000
+    const { limit, remaining, reset } = toQuota(headers)
+    if (limit === undefined || remaining === undefined || reset === undefined) return
+    if (remaining < limit * reservedPart) this.#pausedUntilMs = reset * 1000
   }
 
   #forgetOthers(places: readonly PolledPlace[]): void {

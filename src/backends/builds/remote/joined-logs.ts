@@ -1,7 +1,7 @@
 /** Log of a build that consists of those of its jobs. */
 import { PortError } from '../../../ports/port-error.ts'
 
-export interface JobLog {
+interface JobLog {
   /** Shown above it. */
   readonly title: string
   /** Undefined: the server has none. */

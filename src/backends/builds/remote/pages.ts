@@ -1,13 +1,18 @@
 /** Lists of build servers, which hand them out in pages. */
-import type { JsonObject } from '../../../json/values.ts'
 
 const mostPages = 10
 
-interface PageRules {
+/** What a server lists. */
+export interface ListedItem {
+  /** Of items that have none: 0. */
+  readonly id: number
+}
+
+interface PageRules<Item> {
   /** Items of a page that is not the last one. */
   readonly length: number
   /** Whether the items so far suffice. Default: all are wanted. */
-  isEnough?(items: readonly JsonObject[]): boolean
+  isEnough?(items: readonly Item[]): boolean
 }
 
 /**
@@ -15,15 +20,15 @@ interface PageRules {
  *
  * @param load A page, from 1; undefined: there is no such list
  */
-export async function readPages(
-  load: (page: number) => Promise<readonly JsonObject[] | undefined>,
-  { length, isEnough = () => false }: PageRules,
-): Promise<readonly JsonObject[] | undefined> {
-  const items = new Map<unknown, JsonObject>()
+export async function readPages<Item extends ListedItem>(
+  load: (page: number) => Promise<readonly Item[] | undefined>,
+  { length, isEnough = () => false }: PageRules<Item>,
+): Promise<readonly Item[] | undefined> {
+  const items = new Map<unknown, Item>()
   for (let page = 1; page <= mostPages; page++) {
     const loaded = await load(page)
     if (loaded === undefined && page === 1) return undefined
-    for (const item of loaded ?? []) items.set(item['id'] ?? item, item)
+    for (const item of loaded ?? []) items.set(item.id || item, item)
     if (loaded === undefined || loaded.length < length || isEnough([...items.values()])) break
   }
   return [...items.values()]
