@@ -43,11 +43,13 @@ export function scalarOf(value: unknown): string | undefined {
   return typeof value === 'number' || typeof value === 'bigint' || isRawNumber(value) ? String(value) : textOf(value)
 }
 
+type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}
+
 /** The fields that are not undefined. */
-export function definedOf<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Partial<T> as {
-    [K in keyof T]?: Exclude<T[K], undefined>
-  }
+export function definedOf<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Defined<T>
 }
 
 /** The fields that are neither null nor undefined. */

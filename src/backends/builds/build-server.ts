@@ -91,10 +91,23 @@ export interface BuildRange {
   readonly until: number
 }
 
+/** What polls read of a build; servers add fields. docs/contracts/builds.md. */
+export type ListedBuild = JsonObject & {
+  readonly number: number
+  readonly building: boolean
+  readonly result?: string | undefined
+  /** Counts runs of one build. */
+  readonly attempt?: number | undefined
+  /** Milliseconds since the epoch. */
+  readonly timestamp?: string | undefined
+  /** Milliseconds. */
+  readonly duration?: number
+}
+
 export interface RecentBuilds {
   readonly job: string
   /** Newest first. */
-  readonly builds: readonly JsonObject[]
+  readonly builds: readonly ListedBuild[]
 }
 
 export interface BuildOrder {

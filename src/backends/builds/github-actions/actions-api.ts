@@ -91,9 +91,7 @@ export class ActionsApi {
 
   /** Undefined: the run is missing, or the server lists no jobs. */
   jobs(workflow: Workflow, number: number): Promise<readonly ShapeOf<typeof toJobs>[number][] | undefined> {
-    return this.#list(`${runPath(workflow, number)}/jobs`, (body) =>
-      Array.isArray(body) ? toJobs(body) : toJobLists(body).jobs,
-    )
+    return this.#list(`${runPath(workflow, number)}/jobs`, (body) => (Array.isArray(body) ? toJobs(body) : toJobLists(body).jobs))
   }
 
   /** Those that have not expired; undefined: the run is missing, or the server lists no archives. @param name Default: all */

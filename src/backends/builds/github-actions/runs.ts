@@ -1,6 +1,7 @@
 /** Runs of workflows as builds. */
 import { list, or, type ShapeOf, shape } from '../../../json/shape.ts'
 import { definedOf, type JsonObject, numberOf, textOf } from '../../../json/values.ts'
+import type { ListedBuild } from '../build-server.ts'
 
 /** By conclusion; Forgejo has them as status. */
 const results: Readonly<Record<string, string>> = {
@@ -60,7 +61,7 @@ export function resultOf({ conclusion, status = '' }: Run): string | undefined {
 }
 
 /** In the form of a list, with the fields of one build that need no further request. */
-export function toBuild(run: Run, job: string): JsonObject {
+export function toBuild(run: Run, job: string): ListedBuild {
   const { id, attempt, beginMs, endMs, url, serial } = run
   const result = resultOf(run)
   const hasEnded = result !== undefined && beginMs !== undefined && endMs !== undefined

@@ -15,7 +15,9 @@ export interface WorkflowFile {
 export const unknownFile: WorkflowFile = { isStartable: undefined, parameters: [] }
 
 const toInput = shape({ description: textOf, default: maybe(String), type: textOf, options: list(String) })
-const toDocument = shape({ on: (on) => (isObject(on) ? on : Object.fromEntries([on, ...listOf(on)].map((name) => [String(name), null]))) })
+const toDocument = shape({
+  on: (on) => (isObject(on) ? on : Object.fromEntries([on, ...listOf(on)].map((name) => [String(name), null]))),
+})
 const toDispatch = shape({ workflow_dispatch: shape({ inputs: objectOf }) })
 
 export function parseWorkflowFile(text: string): WorkflowFile {

@@ -1,6 +1,7 @@
 /** Pipelines of GitLab as builds. */
 import { list, or, type ShapeOf, shape } from '../../../json/shape.ts'
-import { definedOf, type JsonObject, numberOf, textOf } from '../../../json/values.ts'
+import { definedOf, numberOf, textOf } from '../../../json/values.ts'
+import type { ListedBuild } from '../build-server.ts'
 
 /** Of pipelines that have ended, or that wait for a person, perhaps for good. */
 const results: Readonly<Record<string, string>> = {
@@ -38,7 +39,7 @@ export function isRunning({ status }: Pipeline): boolean {
 }
 
 /** @param job The path of the project, perhaps with a branch @param project Its path @param commit As the server describes it */
-export function toBuild(pipeline: Pipeline, job: string, project: string, commit?: unknown): JsonObject {
+export function toBuild(pipeline: Pipeline, job: string, project: string, commit?: unknown): ListedBuild {
   const { id, status, ref, sha, beginMs, endMs, seconds, url } = pipeline
   const result = results[status]
   const ms = seconds === undefined ? Math.max(0, (endMs ?? 0) - (beginMs ?? Number.POSITIVE_INFINITY)) : seconds * 1000

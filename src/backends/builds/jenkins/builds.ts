@@ -1,5 +1,7 @@
 /** Builds of Jenkins, in the shapes of the build service. docs/contracts/builds.md#jenkins. */
-import { definedOf, fieldAt, fieldOf, type JsonObject, numberOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
+import { list, maybe, or, type ShapeOf, shape } from '../../../json/shape.ts'
+import { definedOf, isTrue, type JsonObject, numberOf, textOf, textsOf } from '../../../json/values.ts'
+import type { ListedBuild } from '../build-server.ts'
 
 /** Fields of a build in a list. */
 export const listedFields = [
@@ -23,99 +25,112 @@ export const buildFields = [
   `changeSets[${changes}]`,
 ].join(',')
 
-export function toListedBuild(job: string, build: JsonObject): JsonObject {
-  const { number, building, result, duration, estimatedDuration, artifacts } = build
-  const tests = objectsOf(build['actions']).flatMap(toTestResult)
-  const estimatedMs = numberOf(estimatedDuration) ?? -1
+const toArtifact = shape({ fileName: textOf, displayPath: textOf, relativePath: or(textOf, '') })
+const toCommit = shape({
+  sha1: [textOf, 'commitId'],
+  message: [textOf, 'msg'],
+  timestamp: (ms) => maybe((value) => new Date(Number(value)).toISOString())(numberOf(ms)),
+  author: shape({ fullName: textOf }),
+})
+const toChangeSet = shape({ items: list(toCommit) })
+
+export type JenkinsBuild = ShapeOf<typeof toJenkinsBuild>
+export const toJenkinsBuild = shape({
+  number: or(numberOf, 0),
+  building: isTrue,
+  result: textOf,
+  timestamp: or(numberOf, 0),
+  duration: or(numberOf, 0),
+  estimatedDuration: or(numberOf, -1),
+  url: textOf,
+  builtOn: textOf,
+  fullDisplayName: textOf,
+  description: textOf,
+  queueId: numberOf,
+  artifacts: list(toArtifact),
+  actions: list(
+    shape({
+      failCount: numberOf,
+      skipCount: numberOf,
+      totalCount: numberOf,
+      urlName: textOf,
+      remoteUrls: textsOf,
+      lastBuiltRevision: shape({ branch: list(shape({ name: textOf, sha1: [textOf, 'SHA1'] })) }),
+    }),
+  ),
+  changeSet: toChangeSet,
+  changeSets: list(toChangeSet),
+})
+
+export function toListedBuild(job: string, build: JenkinsBuild): ListedBuild {
+  const { number, building, result, timestamp, duration, estimatedDuration: estimatedMs, artifacts } = build
+  const { url, builtOn, fullDisplayName, description } = build
+  const tests = build.actions.flatMap(({ failCount, skipCount, totalCount, urlName }) =>
+    totalCount === undefined ? [] : [definedOf({ failCount, skipCount, totalCount, urlName })],
+  )
   return definedOf({
     id: `${job}-${number}`,
     number,
-    building: building === true,
-    result: building === true ? undefined : (textOf(result) ?? undefined),
-    timestamp: String(build['timestamp'] ?? 0),
-    duration: duration ?? 0,
+    building,
+    result: building ? undefined : result,
+    timestamp: String(timestamp),
+    duration,
     estimatedDuration: estimatedMs < 0 ? undefined : estimatedMs,
-    ...textFields(build, 'url', 'builtOn', 'fullDisplayName', 'description'),
-    artifacts: objectsOf(artifacts).map(({ fileName, displayPath, relativePath }) => ({ fileName, displayPath, relativePath })),
+    url,
+    builtOn,
+    fullDisplayName,
+    description,
+    artifacts,
     testResults: tests.length === 0 ? undefined : tests,
   })
 }
 
-export function toBuild(job: string, build: JsonObject): JsonObject {
+export function toBuild(job: string, build: JenkinsBuild): JsonObject {
   const scm = toRevisions(build)
-  return {
+  return definedOf({
     ...toListedBuild(job, build),
     name: job,
     artifacts: toArtifacts(job, build),
-    ...(scm.length > 0 && { scm }),
-  }
+    scm: scm.length === 0 ? undefined : scm,
+  })
 }
 
 /** Archived files, as artifacts of pipelines. */
-export function toArtifacts(job: string, { number, url, artifacts }: JsonObject): JsonObject[] {
-  return objectsOf(artifacts).map(({ fileName, displayPath, relativePath }) =>
+export function toArtifacts(job: string, { number, url, artifacts }: JenkinsBuild): JsonObject[] {
+  return artifacts.map((artifact) =>
     definedOf({
-      fileName,
-      displayPath,
-      relativePath,
+      ...artifact,
       type: 'jenkins/file',
-      reference: relativePath,
+      reference: artifact.relativePath,
       name: job,
       version: String(number),
-      url: textOf(url),
+      url,
       metadata: {},
       decorated: true,
     }),
   )
 }
 
-function toTestResult({ failCount, skipCount, totalCount, urlName }: JsonObject): JsonObject[] {
-  return numberOf(totalCount) === undefined ? [] : [definedOf({ failCount, skipCount, totalCount, urlName })]
-}
-
 /** A commit for each branch that the Git plug-in has built; of several with the same commit and origin, the first. */
-function toRevisions(build: JsonObject): JsonObject[] {
-  const logged = loggedIn(build)
-  const revisions = objectsOf(build['actions']).flatMap((action) => {
-    const [remoteUrl] = textsOf(action['remoteUrls'])
-    return objectsOf(fieldAt(action, 'lastBuiltRevision', 'branch')).map((branch) => toRevision(branch, remoteUrl, logged))
-  })
+function toRevisions(build: JenkinsBuild): JsonObject[] {
+  const logged = commitsOf(build)
+  const revisions = build.actions.flatMap(({ remoteUrls: [remoteUrl], lastBuiltRevision }) =>
+    lastBuiltRevision.branch.map(({ name, sha1 }) => {
+      const branch = name?.replace(/^(?:refs\/)?(?:heads\/|remotes\/[^/]+\/|origin\/)/, '')
+      return definedOf({ name, branch, sha1, remoteUrl, ...logged.find((commit) => commit.sha1 === sha1) })
+    }),
+  )
   const keys = revisions.map(({ remoteUrl, sha1, name }) => JSON.stringify([remoteUrl, sha1, name]))
   return revisions.filter((_revision, index) => keys.indexOf(keys[index] as string) === index)
 }
 
 /** Jenkins lists the commits of a build from the oldest. */
-export function toChanges(build: JsonObject): JsonObject[] {
-  return loggedIn(build)
-    .map((commit) => definedOf({ sha1: textOf(commit['commitId']), ...detailsOf(commit) }))
-    .toReversed()
+export function toChanges(build: JenkinsBuild): JsonObject[] {
+  return commitsOf(build).toReversed()
 }
 
-function loggedIn(build: JsonObject): JsonObject[] {
-  return [build['changeSet'], ...objectsOf(build['changeSets'])].flatMap((set) => objectsOf(fieldOf(set, 'items')))
-}
-
-function toRevision(branch: JsonObject, remoteUrl: string | undefined, logged: readonly JsonObject[]): JsonObject {
-  const [name, sha1] = [textOf(branch['name']), textOf(branch['SHA1'])]
-  const commit = logged.find(({ commitId }) => commitId === sha1)
-  return definedOf({
-    name,
-    branch: name?.replace(/^(?:refs\/)?(?:heads\/|remotes\/[^/]+\/|origin\/)/, ''),
-    sha1,
-    remoteUrl,
-    ...detailsOf(commit),
-  })
-}
-
-function detailsOf(commit: JsonObject | undefined): JsonObject {
-  const timestamp = numberOf(commit?.['timestamp'])
-  return {
-    committer: textOf(fieldAt(commit, 'author', 'fullName')),
-    message: textOf(commit?.['msg']),
-    timestamp: timestamp === undefined ? undefined : new Date(timestamp).toISOString(),
-  }
-}
-
-function textFields(from: JsonObject, ...names: readonly string[]): JsonObject {
-  return definedOf(Object.fromEntries(names.map((name) => [name, textOf(from[name])])))
+function commitsOf({ changeSet, changeSets }: JenkinsBuild) {
+  return [changeSet, ...changeSets].flatMap(({ items }) =>
+    items.map(({ author, ...commit }) => definedOf({ ...commit, committer: author.fullName })),
+  )
 }

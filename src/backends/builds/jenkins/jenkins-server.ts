@@ -1,15 +1,26 @@
 /** One Jenkins server, over its JSON API. docs/contracts/builds.md#jenkins. */
 import { BoundedMap } from '../../../caches/bounded-map.ts'
-import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf } from '../../../json/values.ts'
+import { list, maybe, shape } from '../../../json/shape.ts'
+import { definedOf, type JsonObject, listOf, numberOf, textOf } from '../../../json/values.ts'
 import { encodeSegments, formatQuery, pathTo } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
 import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
-import type { BuildOrder, BuildRange, BuildServer, RecentBuilds } from '../build-server.ts'
+import type { BuildOrder, BuildRange, BuildServer, ListedBuild, RecentBuilds } from '../build-server.ts'
 import type { Position } from '../polls/position.ts'
 import { parseProperties } from '../property-file.ts'
 import { createServerCalls, type ServerCalls } from '../server-calls.ts'
-import { buildFields, buildsTree, changesTree, toArtifacts, toBuild, toChanges, toListedBuild } from './builds.ts'
+import {
+  buildFields,
+  buildsTree,
+  changesTree,
+  type JenkinsBuild,
+  toArtifacts,
+  toBuild,
+  toChanges,
+  toJenkinsBuild,
+  toListedBuild,
+} from './builds.ts'
 import { jobFields, jobListMs, jobTree, leafJobs, toJobConfig, toJobPath } from './jobs.ts'
 import { JenkinsPosts } from './posts.ts'
 import { RecentJenkinsBuilds } from './recent-builds.ts'
@@ -17,6 +28,13 @@ import type { JenkinsSettings } from './settings.ts'
 
 const maxPropertyBytes = 1024 * 1024
 const keptChanges = 100
+
+const toBuildList = shape({ builds: maybe(list(toJenkinsBuild)) })
+const toItem = shape({
+  executable: shape({ number: numberOf }),
+  why: textOf,
+  cancelled: (value) => (value === true ? true : undefined),
+})
 
 export class JenkinsServer implements BuildServer {
   readonly type = 'jenkins'
@@ -63,8 +81,8 @@ export class JenkinsServer implements BuildServer {
   }
 
   async build(job: string, number: number): Promise<JsonObject | undefined> {
-    const build = await this.#load(job, `/${number}`, buildFields)
-    return isObject(build) ? toBuild(job, build) : undefined
+    const build = await this.#loadBuild(job, number, buildFields)
+    return build && toBuild(job, build)
   }
 
   /** Those of builds that have ended stay as they are. */
@@ -72,20 +90,20 @@ export class JenkinsServer implements BuildServer {
     const key = `${job} ${after} ${until}`
     const known = this.#changes.get(key)
     if (known !== undefined) return known
-    const builds = objectsOf(fieldOf(await this.#load(job, '', changesTree), 'builds'))
+    const { builds = [] } = toBuildList(await this.#load(job, '', changesTree))
     // Older ones are no longer listed.
-    if (!builds.some(({ number }) => Number(number) <= after + 1)) return undefined
-    const meant = builds.filter(({ number }) => Number(number) > after && Number(number) <= until)
+    if (!builds.some(({ number }) => number <= after + 1)) return undefined
+    const meant = builds.filter(({ number }) => number > after && number <= until)
     const changes = meant.flatMap(toChanges)
-    if (!meant.some(({ building }) => building === true)) this.#changes.set(key, changes)
+    if (!meant.some(({ building }) => building)) this.#changes.set(key, changes)
     return changes
   }
 
   async properties(job: string, number: number, fileName: string): Promise<JsonObject | undefined> {
-    const build = await this.#load(job, `/${number}`, 'artifacts[fileName,relativePath]')
-    const file = objectsOf(fieldOf(build, 'artifacts')).find((artifact) => artifact['fileName'] === fileName)
+    const build = await this.#loadBuild(job, number, 'artifacts[fileName,relativePath]')
+    const file = build?.artifacts.find((artifact) => artifact.fileName === fileName)
     if (file === undefined) return undefined
-    const content = await this.#calls.download(filePath(job, number, String(file['relativePath'])), maxPropertyBytes)
+    const content = await this.#calls.download(filePath(job, number, file.relativePath), maxPropertyBytes)
     return content && parseProperties(fileName, content.toString('utf8'))
   }
 
@@ -94,23 +112,23 @@ export class JenkinsServer implements BuildServer {
   }
 
   async artifacts(job: string, number: number): Promise<readonly JsonObject[] | undefined> {
-    const build = await this.#load(job, `/${number}`, 'number,url,artifacts[fileName,displayPath,relativePath]')
-    return isObject(build) ? toArtifacts(job, build) : undefined
+    const build = await this.#loadBuild(job, number, 'number,url,artifacts[fileName,displayPath,relativePath]')
+    return build && toArtifacts(job, build)
   }
 
   /** Jenkins forgets an item five minutes after it has left the queue. */
   async queueItem(item: string, job?: string): Promise<JsonObject | undefined> {
     if (!/^\d+$/.test(item)) return undefined
     const answer = await this.#calls.load(pathTo`/queue/item/${item}/api/json`)
-    if (!isObject(answer)) return job === undefined ? undefined : this.#leftItem(item, job)
-    const number = numberOf(fieldAt(answer, 'executable', 'number')) ?? null
-    const { why, cancelled } = answer
-    return { number, executable: { number }, ...(typeof why === 'string' && { why }), ...(cancelled === true && { cancelled }) }
+    if (answer === undefined) return job === undefined ? undefined : this.#leftItem(item, job)
+    const { executable, why, cancelled } = toItem(answer)
+    const { number = null } = executable
+    return definedOf({ number, executable: { number }, why, cancelled })
   }
 
   async start(job: string, { parameters, config }: BuildOrder): Promise<string> {
     const path = this.#pathOf(job)
-    const definitions = objectsOf(config['parameterDefinitionList'])
+    const definitions = listOf(config['parameterDefinitionList'])
     if (definitions.length === 0 && Object.keys(parameters).length > 0) {
       const names = Object.keys(parameters).join(', ')
       throw new PortError(400, `The job "${job}" has no parameters, but was given ${names}. Add them there, or leave them out.`)
@@ -154,9 +172,9 @@ export class JenkinsServer implements BuildServer {
 
   /** What has become of an item that the queue has no more; undefined: its job is missing. */
   async #leftItem(item: string, job: string): Promise<JsonObject | undefined> {
-    const builds = fieldOf(await this.#load(job, '', 'builds[number,queueId]'), 'builds')
-    if (!Array.isArray(builds)) return undefined
-    const number = numberOf(objectsOf(builds).find(({ queueId }) => String(queueId) === item)?.['number'])
+    const { builds } = toBuildList(await this.#load(job, '', 'builds[number,queueId]'))
+    const number = builds?.find(({ queueId }) => String(queueId) === item)?.number
+    if (builds === undefined) return undefined
     return number === undefined ? { number: null, cancelled: true } : { number, executable: { number } }
   }
 
@@ -165,10 +183,14 @@ export class JenkinsServer implements BuildServer {
     if (status >= 400) throw new PortError(404, `The build server "${this.name}" has no build ${number} to stop.`)
   }
 
-  async #loadBuilds(job: string, signal?: AbortSignal): Promise<readonly JsonObject[] | undefined> {
-    const answer = await this.#load(job, '', buildsTree, signal)
-    const builds = fieldOf(answer, 'builds')
-    return Array.isArray(builds) ? objectsOf(builds).map((build) => toListedBuild(job, build)) : undefined
+  async #loadBuild(job: string, number: number, tree: string): Promise<JenkinsBuild | undefined> {
+    const build = await this.#load(job, `/${number}`, tree)
+    return build === undefined ? undefined : toJenkinsBuild(build)
+  }
+
+  async #loadBuilds(job: string, signal?: AbortSignal): Promise<readonly ListedBuild[] | undefined> {
+    const { builds } = toBuildList(await this.#load(job, '', buildsTree, signal))
+    return builds?.map((build) => toListedBuild(job, build))
   }
 
   async #load(job: string, place: string, tree: string, signal?: AbortSignal): Promise<unknown> {

@@ -1,6 +1,8 @@
 /** Jobs of Jenkins: paths of those in folders, their lists and descriptions. */
-import { fieldOf, isObject, type JsonObject, objectsOf, textOf, textsOf } from '../../../json/values.ts'
+import { list, maybe, or, type ShapeOf, shape } from '../../../json/shape.ts'
+import { definedOf, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import { encodeSegment } from '../../../net/encode-path.ts'
+import { toJenkinsBuild } from './builds.ts'
 
 /** For the list of all jobs: large installations take long. */
 export const jobListMs = 60_000
@@ -22,17 +24,20 @@ export function jobTree(fields = ''): string {
   return tree
 }
 
+const toFolder = shape({ name: or(textOf, ''), jobs: maybe(objectsOf), lastBuild: maybe(toJenkinsBuild) })
+
 export interface LeafJob {
   /** With its folders. */
   readonly name: string
-  readonly fields: JsonObject
+  readonly lastBuild: ShapeOf<typeof toJenkinsBuild> | undefined
 }
 
 /** Jobs in the order of Jenkins, those of a folder in its place. What has jobs is a folder. */
 export function leafJobs(answer: unknown, folder = ''): LeafJob[] {
-  return objectsOf(fieldOf(answer, 'jobs')).flatMap((fields) => {
-    const name = folder + (textOf(fields['name']) ?? '')
-    return Array.isArray(fields['jobs']) ? leafJobs(fields, name + separator) : [{ name, fields }]
+  return (toFolder(answer).jobs ?? []).flatMap((fields) => {
+    const { jobs, lastBuild, ...own } = toFolder(fields)
+    const name = folder + own.name
+    return jobs === undefined ? [{ name, lastBuild }] : leafJobs(fields, name + separator)
   })
 }
 
@@ -47,47 +52,44 @@ export const jobFields = [
   `downstreamProjects[${project}]`,
 ].join(',')
 
+const asGiven = (value: unknown) => value
+
+const toParameter = shape({
+  name: textOf,
+  type: asGiven,
+  description: asGiven,
+  given: [shape({ name: textOf, value: maybe(String) }), 'defaultParameterValue'],
+  choices: (value) => (Array.isArray(value) ? textsOf(value) : undefined),
+})
+const toParameters = list(shape({ definitions: [list(toParameter), 'parameterDefinitions'] }))
+const toProjects = list(shape({ name: textOf, color: textOf, url: textOf }))
+
+const toJob = shape({
+  name: textOf,
+  displayName: or(asGiven, null),
+  description: or(asGiven, null),
+  url: textOf,
+  buildable: asGiven,
+  concurrentBuild: isTrue,
+  color: textOf,
+  property: toParameters,
+  actions: toParameters,
+  upstreamProjectList: [toProjects, 'upstreamProjects'],
+  downstreamProjectList: [toProjects, 'downstreamProjects'],
+})
+
 /** Undefined for a folder, which cannot be built. */
 export function toJobConfig(answer: unknown): JsonObject | undefined {
-  if (!isObject(answer) || answer['buildable'] === undefined) return undefined
-  const { name, url, buildable, color, upstreamProjects, downstreamProjects } = answer
-  return {
-    name,
-    displayName: answer['displayName'] ?? null,
-    description: answer['description'] ?? null,
-    url,
-    buildable: buildable === true,
-    concurrentBuild: answer['concurrentBuild'] === true,
-    ...(color !== undefined && { color }),
-    parameterDefinitionList: parametersOf(answer).map(toParameter),
-    upstreamProjectList: objectsOf(upstreamProjects).map(toProject),
-    downstreamProjectList: objectsOf(downstreamProjects).map(toProject),
-  }
+  const { property, actions, buildable, ...job } = toJob(answer)
+  if (buildable === undefined) return undefined
+  // Current versions have them among the properties, old ones among the actions.
+  const places = [property, actions].map((place) => place.flatMap(({ definitions }) => definitions))
+  const parameters = places.find((definitions) => definitions.length > 0) ?? []
+  return definedOf({ ...job, buildable: buildable === true, parameterDefinitionList: parameters.map(toDefinition) })
 }
 
-/** Current versions have them among the properties, old ones among the actions. */
-function parametersOf(job: JsonObject): JsonObject[] {
-  const places = [job['property'], job['actions']].map((place) =>
-    objectsOf(place).flatMap((one) => objectsOf(one['parameterDefinitions'])),
-  )
-  return places.find((definitions) => definitions.length > 0) ?? []
-}
-
-function toParameter({ name, type, description, defaultParameterValue, choices }: JsonObject): JsonObject {
-  const value = fieldOf(defaultParameterValue, 'value')
-  const defaultValue = value === undefined || value === null ? null : String(value)
-  const defaultName = textOf(fieldOf(defaultParameterValue, 'name')) ?? name
-  return {
-    name,
-    type: type ?? null,
-    description: description ?? null,
-    defaultName,
-    defaultValue,
-    defaultParameterValue: { name: defaultName, value: defaultValue },
-    ...(Array.isArray(choices) && { choices: textsOf(choices) }),
-  }
-}
-
-function toProject({ name, color, url }: JsonObject): JsonObject {
-  return { name, color, url }
+function toDefinition({ name, type = null, description = null, given, choices }: ShapeOf<typeof toParameter>): JsonObject {
+  const [defaultName, defaultValue] = [given.name ?? name, given.value ?? null]
+  const defaultParameterValue = { name: defaultName, value: defaultValue }
+  return definedOf({ name, type, description, defaultName, defaultValue, defaultParameterValue, choices })
 }

@@ -1,11 +1,14 @@
 /** Calls that change something at Jenkins, with the crumb that it wants against forged requests. */
-import { fieldOf, textOf } from '../../../json/values.ts'
+import { shape } from '../../../json/shape.ts'
+import { textOf } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { OutsideAnswer } from '../../outside/call-outside.ts'
 import type { ServerCalls } from '../server-calls.ts'
 
 /** What it answers to a post: pages for people are redirects, refusals are the caller's. */
 const expects = [302, 303, 400, 403, 404, 405, 409]
+
+const toCrumb = shape({ crumbRequestField: textOf, crumb: textOf })
 
 export class JenkinsPosts {
   readonly #calls: ServerCalls
@@ -43,8 +46,7 @@ export class JenkinsPosts {
   async #loadCrumb(): Promise<Readonly<Record<string, string>> | undefined> {
     const answer = await this.#calls.send('/crumbIssuer/api/json', { expects: [404] })
     if (answer.status === 404) return undefined
-    const document: unknown = JSON.parse(answer.text)
-    const [field, crumb] = [textOf(fieldOf(document, 'crumbRequestField')), textOf(fieldOf(document, 'crumb'))]
+    const { crumbRequestField: field, crumb } = toCrumb(JSON.parse(answer.text))
     if (field === undefined || crumb === undefined) return undefined
     this.#isCrumbWanted = true
     const cookies = [answer.headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';', 1)[0] ?? '')

@@ -1,11 +1,10 @@
 /** Jobs of Jenkins with new builds: one request for the last build of each job, and one for each job where it changed. */
 import type { FastifyBaseLogger } from 'fastify'
-import { fieldOf, isObject, type JsonObject, numberOf } from '../../../json/values.ts'
 import { formatQuery } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import { WorkLine } from '../../stores/in-turns.ts'
-import type { RecentBuilds } from '../build-server.ts'
-import type { Position } from '../polls/position.ts'
+import type { ListedBuild, RecentBuilds } from '../build-server.ts'
+import { endOf, type Position } from '../polls/position.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import { toListedBuild } from './builds.ts'
 import { jobListMs, jobTree, type LeafJob, leafJobs } from './jobs.ts'
@@ -15,7 +14,7 @@ interface RecentParts {
   readonly now: () => number
   readonly log: FastifyBaseLogger
   /** Of one job. */
-  readonly loadBuilds: (job: string, signal: AbortSignal) => Promise<readonly JsonObject[] | undefined>
+  readonly loadBuilds: (job: string, signal: AbortSignal) => Promise<readonly ListedBuild[] | undefined>
 }
 
 /** Requests for builds at a time. */
@@ -42,29 +41,25 @@ export class RecentJenkinsBuilds {
     return recent.flat()
   }
 
-  async #loadJob({ name, fields }: LeafJob, { seen, signal, positions }: JobSurroundings): Promise<RecentBuilds[]> {
-    const last = fieldOf(fields, 'lastBuild')
-    if (!isObject(last)) return []
-    const mark = `${last['number']} ${last['building']}`
+  async #loadJob({ name, lastBuild }: LeafJob, { seen, signal, positions }: JobSurroundings): Promise<RecentBuilds[]> {
+    if (lastBuild === undefined) return []
+    const { number, building } = lastBuild
+    const mark = `${number} ${building}`
     const position = positions.get(name)?.upTo
-    const isSeen = this.#seen.get(name) === mark
-    const isReported = !this.#seen.has(name) && last['building'] === false && position === numberOf(last['number'])
-    if (isSeen || isReported) {
-      seen.set(name, mark)
-      return []
-    }
-    if (position === undefined && last['building'] === false && this.#isLongAgo(last)) {
-      seen.set(name, mark)
-      return [{ job: name, builds: [toListedBuild(name, last)] }]
-    }
-    return this.#loadBuilds(name, mark, { seen, signal, positions })
+    const isReported = !this.#seen.has(name) && !building && position === number
+    const last = toListedBuild(name, lastBuild)
+    const isLongAgo = position === undefined && !building && endOf(last) < this.#parts.now() - longAgoMs
+    if (this.#seen.get(name) !== mark && !isReported && !isLongAgo)
+      return this.#loadBuilds(name, mark, { seen, signal, positions })
+    seen.set(name, mark)
+    return isLongAgo && this.#seen.get(name) !== mark ? [{ job: name, builds: [last] }] : []
   }
 
   /** A job that cannot be read does not keep the others from being reported, and is read again. */
   async #loadBuilds(name: string, mark: string, { seen, signal }: JobSurroundings): Promise<RecentBuilds[]> {
     try {
       const builds = (await this.#parts.loadBuilds(name, signal)) ?? []
-      seen.set(name, builds.some(({ building }) => building === true) ? undefined : mark)
+      seen.set(name, builds.some(({ building }) => building) ? undefined : mark)
       return builds.length === 0 ? [] : [{ job: name, builds }]
     } catch (error) {
       if (!(error instanceof PortError) || error.status === 503 || signal.aborted) throw error
@@ -72,11 +67,6 @@ export class RecentJenkinsBuilds {
       seen.set(name, undefined)
       return []
     }
-  }
-
-  #isLongAgo({ timestamp, duration }: JsonObject): boolean {
-    const endMs = (numberOf(timestamp) ?? 0) + (numberOf(duration) ?? 0)
-    return endMs < this.#parts.now() - longAgoMs
   }
 }
 

@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { definedOf, type JsonObject } from '../../../json/values.ts'
 import { standalone } from '../../../settings/standalone.ts'
 import { parseImageId } from '../../images/image-store.ts'
+import type { ListedBuild } from '../build-server.ts'
 import type { BuildReport } from './build-report.ts'
 import type { StoredBuild } from './build-store.ts'
 import type { KnownJob } from './job-catalog.ts'
@@ -33,8 +34,8 @@ export function toJobView({ name, definition, repository }: KnownJob): JsonObjec
   }
 }
 
-export function toBuildView(build: StoredBuild, host: string): JsonObject {
-  const { job, number, state, result, reason, startedMs, endedMs, description, tests, commit, parameters } = build
+export function toBuildView(build: StoredBuild, host: string): ListedBuild {
+  const { job, number = 0, state, result, reason, startedMs, endedMs, description, tests, commit, parameters } = build
   return {
     building: state === 'RUNNING',
     number,

@@ -91,13 +91,13 @@ export class LocalBuildServer implements BuildServer {
   async builds(job: string, user?: string): Promise<JsonObject[]> {
     const builds = this.#parts.store.ofJob(job)
     if (builds.length === 0) await this.#requireJob(job, user)
-    return (await this.#rights.readable(builds, user)).map((build) => this.#view(build))
+    return (await this.#rights.readable(builds, user)).map((build) => toBuildView(build, this.name))
   }
 
   async build(job: string, number: number, user?: string): Promise<JsonObject | undefined> {
     const build = this.#parts.store.find(job, number)
     if (build !== undefined) await this.#rights.checkFollow(build, user)
-    return build && this.#view(build)
+    return build && toBuildView(build, this.name)
   }
 
   /** What lies between two commits never changes. Undefined as well while a large repository is read. */
@@ -209,8 +209,8 @@ export class LocalBuildServer implements BuildServer {
     const jobs = this.#changedJobs ?? store.jobs()
     this.#changedJobs = new Set()
     return [...jobs].map((job) => {
-      const newer = store.ofJob(job).filter((build) => (build.number ?? 0) > (positions.get(job)?.upTo ?? 0))
-      return { job, builds: newer.map((build) => this.#view(build)) }
+      const newer = store.ofJob(job).filter(({ number = 0 }) => number > (positions.get(job)?.upTo ?? 0))
+      return { job, builds: newer.map((build) => toBuildView(build, this.name)) }
     })
   }
 
@@ -294,9 +294,5 @@ export class LocalBuildServer implements BuildServer {
     const build = this.#parts.store.find(job, number)
     if (build !== undefined) await this.#rights.checkRead(build, user)
     return build
-  }
-
-  #view(build: StoredBuild): JsonObject {
-    return toBuildView(build, this.name)
   }
 }

@@ -1,15 +1,14 @@
 /** The event of a finished build. docs/contracts/builds.md#builds-as-triggers. */
-import type { JsonObject } from '../../../json/values.ts'
 import type { ReportedEvent } from '../../../ports/events.ts'
 import { digestUuid } from '../../stores/digest-uuid.ts'
-import { type BuildServer, toProvider } from '../build-server.ts'
+import { type BuildServer, type ListedBuild, toProvider } from '../build-server.ts'
 import { markOf } from './position.ts'
 
 /** The same end of a build has the same id, so that a repetition can be recognized. */
-export function toBuildEvent({ name, type }: BuildServer, job: string, build: JsonObject): ReportedEvent {
-  const { number, timestamp } = build
+export function toBuildEvent({ name, type }: BuildServer, job: string, build: ListedBuild): ReportedEvent {
+  const { number, timestamp = '' } = build
   return {
-    eventId: digestUuid(JSON.stringify([name, job, number, String(timestamp ?? ''), markOf(build)])),
+    eventId: digestUuid(JSON.stringify([name, job, number, timestamp, markOf(build)])),
     details: { type: 'build', source: 'igor' },
     content: {
       master: name,

@@ -1,7 +1,6 @@
 /** Positions of the polled jobs across restarts. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { listOf, numberOf } from '../../../json/values.ts'
-import type { BuildMark, Position } from './position.ts'
+import type { Position } from './position.ts'
 
 export const pollMigrations = [
   `CREATE TABLE builds_positions (
@@ -18,6 +17,15 @@ export const pollMigrations = [
   `-- Pairs of number and mark, JSON.
    ALTER TABLE builds_positions ADD COLUMN marks TEXT NOT NULL DEFAULT '[]'`,
 ]
+
+/** With JSON that `save` has written. */
+interface PositionRow {
+  readonly job: string
+  readonly up_to: number
+  readonly sent: string
+  readonly open: string
+  readonly marks: string
+}
 
 /** A job without new builds for so long is forgotten; only what ends after that is reported of it. */
 const keptMs = 400 * 24 * 60 * 60_000
@@ -37,11 +45,12 @@ export class PollMemory {
 
   /** Positions of the jobs of a server. */
   load(server: string): Map<string, Position> {
+    const rows = this.#load.all(server) as unknown as readonly PositionRow[]
     return new Map(
-      this.#load.all(server).map((row) => {
-        const [sent, open, marks] = [toNumbers(row['sent']), toNumbers(row['open']), toMarks(row['marks'])]
-        return [String(row['job']), { upTo: Number(row['up_to']), sent, open, marks }]
-      }),
+      rows.map(({ job, up_to: upTo, sent, open, marks }) => [
+        job,
+        { upTo, sent: JSON.parse(sent), open: JSON.parse(open), marks: JSON.parse(marks) },
+      ]),
     )
   }
 
@@ -52,15 +61,4 @@ export class PollMemory {
   prune(): void {
     this.#prune.run(this.#now() - keptMs)
   }
-}
-
-function toNumbers(text: unknown): number[] {
-  return listOf(JSON.parse(String(text))).map(Number)
-}
-
-function toMarks(text: unknown): BuildMark[] {
-  return listOf(JSON.parse(String(text))).map((pair) => {
-    const [number, mark] = listOf(pair)
-    return [numberOf(number) ?? 0, String(mark)]
-  })
 }

@@ -1,5 +1,5 @@
 /** Which builds of a job have been reported: all up to a number, and some after it. */
-import { type JsonObject, numberOf } from '../../../json/values.ts'
+import type { ListedBuild } from '../build-server.ts'
 
 /** Reported builds of a job. */
 export interface Position {
@@ -27,15 +27,15 @@ const mostOpen = 50
 const mostMarks = 50
 
 /** Finished builds that are to be reported, oldest first, also once more. Of an unknown job, those that have just ended. */
-export function dueBuilds(known: Position | undefined, builds: readonly JsonObject[], rules: FirstBuildRules): JsonObject[] {
+export function dueBuilds(known: Position | undefined, builds: readonly ListedBuild[], rules: FirstBuildRules): ListedBuild[] {
   const finished = builds
-    .filter((build) => numberIn(build) > 0 && !isRunning(build))
-    .toSorted((one, other) => numberIn(one) - numberIn(other))
+    .filter((build) => build.number > 0 && !build.building)
+    .toSorted((one, other) => one.number - other.number)
   if (known !== undefined && !isNewJob(known, builds)) {
     const marks = new Map(known.marks)
     const isReported = (number: number) => number <= known.upTo || known.sent.includes(number)
-    const hasChanged = (build: JsonObject) => (marks.get(numberIn(build)) ?? markOf(build)) !== markOf(build)
-    return finished.filter((build) => !isReported(numberIn(build)) || hasChanged(build))
+    const hasChanged = (build: ListedBuild) => (marks.get(build.number) ?? markOf(build)) !== markOf(build)
+    return finished.filter((build) => !isReported(build.number) || hasChanged(build))
   }
   if (!rules.handlesFirstBuilds) return []
   return finished.filter((build) => endOf(build) >= rules.nowMs - rules.lookBackMs)
@@ -46,15 +46,15 @@ const nothing: Position = { upTo: 0, sent: [], open: [], marks: [] }
 /** The position once all listed builds are reported, save those that run or are `unsent`. */
 export function nextPosition(
   known: Position | undefined,
-  builds: readonly JsonObject[],
-  unsent: readonly JsonObject[] = [],
+  builds: readonly ListedBuild[],
+  unsent: readonly ListedBuild[] = [],
 ): Position {
   const base = known === undefined || isNewJob(known, builds) ? nothing : known
-  const numbered = builds.filter((build) => numberIn(build) > 0)
-  const listed = new Set(numbered.map(numberIn))
-  const running = numbered.filter(isRunning).map(numberIn)
+  const numbered = builds.filter((build) => build.number > 0)
+  const listed = new Set(numbered.map(({ number }) => number))
+  const running = numbered.filter(({ building }) => building).map(({ number }) => number)
   const open = [...base.open.filter((number) => !listed.has(number)), ...running].toSorted(ascending).slice(-mostOpen)
-  const later = new Set([...open, ...unsent.map(numberIn)])
+  const later = new Set([...open, ...unsent.map(({ number }) => number)])
   const held = [...later].filter((number) => number > base.upTo)
   const handled = new Set([...base.sent, ...[...listed].filter((number) => !later.has(number))])
   const limit = held.length > 0 ? Math.min(...held) - 1 : Math.max(base.upTo, 0, ...listed)
@@ -63,7 +63,7 @@ export function nextPosition(
   const upTo = Math.max(limit, base.upTo, passed)
   const marks = nextMarks(
     base.marks,
-    numbered.filter((build) => !later.has(numberIn(build))),
+    numbered.filter((build) => !later.has(build.number)),
   )
   const isMarked = (number: number) => marks.some(([each]) => each === number)
   return {
@@ -74,13 +74,13 @@ export function nextPosition(
   }
 }
 
-function nextMarks(known: Position['marks'], handled: readonly JsonObject[]): Position['marks'] {
-  const marks = new Map([...known, ...handled.map((build) => [numberIn(build), markOf(build)] as const)])
+function nextMarks(known: Position['marks'], handled: readonly ListedBuild[]): Position['marks'] {
+  const marks = new Map([...known, ...handled.map((build) => [build.number, markOf(build)] as const)])
   return [...marks].toSorted(([one], [other]) => one - other).slice(-mostMarks)
 }
 
 /** Differs when a build that has ended was run again: its attempt, or else its result. */
-export function markOf({ attempt, result }: JsonObject): string {
+export function markOf({ attempt, result }: ListedBuild): string {
   return String(attempt ?? result ?? '')
 }
 
@@ -90,21 +90,13 @@ export function newestIn({ upTo, sent, open }: Position): number {
 }
 
 /** A job that was deleted and created again begins with build 1. A list of builds that were running need not be whole. */
-function isNewJob({ upTo, open }: Position, builds: readonly JsonObject[]): boolean {
-  const newest = Math.max(0, ...builds.map(numberIn))
-  return newest > 0 && newest < upTo && builds.length === newest && !builds.some((build) => open.includes(numberIn(build)))
+function isNewJob({ upTo, open }: Position, builds: readonly ListedBuild[]): boolean {
+  const newest = Math.max(0, ...builds.map(({ number }) => number))
+  return newest > 0 && newest < upTo && builds.length === newest && !builds.some((build) => open.includes(build.number))
 }
 
-export function numberIn(build: JsonObject): number {
-  return numberOf(build['number']) ?? 0
-}
-
-function isRunning(build: JsonObject): boolean {
-  return build['building'] === true
-}
-
-function endOf({ timestamp, duration }: JsonObject): number {
-  return (numberOf(timestamp) ?? 0) + (numberOf(duration) ?? 0)
+export function endOf({ timestamp = '0', duration = 0 }: ListedBuild): number {
+  return Number(timestamp) + duration
 }
 
 function ascending(one: number, other: number): number {

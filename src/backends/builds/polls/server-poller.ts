@@ -6,7 +6,7 @@ import type { BackendContext } from '../../backend.ts'
 import type { BuildServer, RecentBuilds } from '../build-server.ts'
 import { toBuildEvent } from './build-event.ts'
 import type { PollMemory } from './memory.ts'
-import { dueBuilds, type FirstBuildRules, nextPosition, numberIn, type Position } from './position.ts'
+import { dueBuilds, type FirstBuildRules, nextPosition, type Position } from './position.ts'
 
 export interface PollRules {
   readonly pollMs: number
@@ -120,8 +120,8 @@ export class ServerPoller {
   async #look(): Promise<void> {
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(cycleMs)])
     for (const { job, builds } of await this.server.recentBuilds(signal, this.#positions)) {
-      const newer = new Set(builds.map(numberIn))
-      const older = this.#pending.get(job)?.filter((build) => !newer.has(numberIn(build))) ?? []
+      const newer = new Set(builds.map(({ number }) => number))
+      const older = this.#pending.get(job)?.filter(({ number }) => !newer.has(number)) ?? []
       this.#pending.set(job, [...builds, ...older].slice(0, mostPending))
     }
   }

@@ -107,11 +107,7 @@ export class ChangePolls<Item extends ListedItem> {
   }
 
   /** With further pages, up to the newest build that is known. */
-  async #complete(
-    { path, newest }: PolledPlace,
-    first: unknown,
-    signal: AbortSignal,
-  ): Promise<readonly Item[] | undefined> {
+  async #complete({ path, newest }: PolledPlace, first: unknown, signal: AbortSignal): Promise<readonly Item[] | undefined> {
     const { calls, pageLength, itemsOf } = this.#parts
     const isKnown = ({ id }: Item) => newest === undefined || id <= newest
     const load = async (page: number) => {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { BuildServer } from '../../../../src/backends/builds/build-server.ts'
+import type { BuildServer, ListedBuild } from '../../../../src/backends/builds/build-server.ts'
 import { createBuildsBackend } from '../../../../src/backends/builds/builds.ts'
 import { toBuildEvent } from '../../../../src/backends/builds/polls/build-event.ts'
 import { eventsBackend } from '../../../../src/backends/events/events.ts'
@@ -169,7 +169,7 @@ test('a build whose event comes twice starts a pipeline once', async (t) => {
   assert.deepEqual([buildNumber, objectOf(buildInfo)['id']], [7, 'app-7'])
 
   const server = { name: 'ci-main', type: 'jenkins' } as BuildServer
-  const send = (build: JsonObject) => backends.ask('echo', 'POST', '/', toBuildEvent(server, 'app', build))
+  const send = (build: ListedBuild) => backends.ask('echo', 'POST', '/', toBuildEvent(server, 'app', build))
   const repeated = { ...finished, number: 7, timestamp: '1790000000000' }
   assert.equal(toBuildEvent(server, 'app', repeated)['eventId'], eventId)
   await send(repeated)
