@@ -9,6 +9,7 @@ import type { JsonObject } from '../../json/values.ts'
 import type { SettingsReport } from '../../settings/setting.ts'
 import type { BackendContext } from '../backend.ts'
 import type { SecretHolder } from '../secrets/secret-values.ts'
+import type { ListedBuild } from './listed-build.ts'
 import type { Position } from './polls/position.ts'
 
 export interface BuildServerType<Settings extends object = object, Keys = object> {
@@ -89,19 +90,6 @@ export interface BuildServer {
 export interface BuildRange {
   readonly after: number
   readonly until: number
-}
-
-/** What polls read of a build; servers add fields. docs/contracts/builds.md. */
-export type ListedBuild = JsonObject & {
-  readonly number: number
-  readonly building: boolean
-  readonly result?: string | undefined
-  /** Counts runs of one build. */
-  readonly attempt?: number | undefined
-  /** Milliseconds since the epoch. */
-  readonly timestamp?: string | undefined
-  /** Milliseconds. */
-  readonly duration?: number
 }
 
 export interface RecentBuilds {

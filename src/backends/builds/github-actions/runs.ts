@@ -1,7 +1,7 @@
 /** Runs of workflows as builds. */
 import { list, or, type ShapeOf, shape } from '../../../json/shape.ts'
 import { definedOf, type JsonObject, numberOf, textOf } from '../../../json/values.ts'
-import type { ListedBuild } from '../build-server.ts'
+import type { ListedBuild } from '../listed-build.ts'
 
 /** By conclusion; Forgejo has them as status. */
 const results: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 /** Pipelines of GitLab as builds. */
 import { list, or, type ShapeOf, shape } from '../../../json/shape.ts'
 import { definedOf, numberOf, textOf } from '../../../json/values.ts'
-import type { ListedBuild } from '../build-server.ts'
+import type { ListedBuild } from '../listed-build.ts'
 
 /** Of pipelines that have ended, or that wait for a person, perhaps for good. */
 const results: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
 /** Builds of Jenkins, in the shapes of the build service. docs/contracts/builds.md#jenkins. */
 import { list, maybe, or, type ShapeOf, shape } from '../../../json/shape.ts'
 import { definedOf, isTrue, type JsonObject, numberOf, textOf, textsOf } from '../../../json/values.ts'
-import type { ListedBuild } from '../build-server.ts'
+import type { ListedBuild } from '../listed-build.ts'
 
 /** Fields of a build in a list. */
 export const listedFields = [

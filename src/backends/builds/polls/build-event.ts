@@ -1,7 +1,8 @@
 /** The event of a finished build. docs/contracts/builds.md#builds-as-triggers. */
 import type { ReportedEvent } from '../../../ports/events.ts'
 import { digestUuid } from '../../stores/digest-uuid.ts'
-import { type BuildServer, type ListedBuild, toProvider } from '../build-server.ts'
+import { type BuildServer, toProvider } from '../build-server.ts'
+import type { ListedBuild } from '../listed-build.ts'
 import { markOf } from './position.ts'
 
 /** The same end of a build has the same id, so that a repetition can be recognized. */

@@ -1,5 +1,5 @@
 /** Which builds of a job have been reported: all up to a number, and some after it. */
-import type { ListedBuild } from '../build-server.ts'
+import type { ListedBuild } from '../listed-build.ts'
 
 /** Reported builds of a job. */
 export interface Position {
