@@ -1,14 +1,26 @@
 /** Accounts of declared environments, compared with those that the infrastructure has. */
-import { fieldOf, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { list, or, type ShapeOf, shape } from '../json/shape.ts'
+import { listOf, objectOf, textOf, textsOf } from '../json/values.ts'
 import { foldName } from '../names/fold-name.ts'
 import type { Environment } from './declaration.ts'
 import { listRoles } from './holds.ts'
 
-/** By their names, as the infrastructure lists them. */
-export type Accounts = ReadonlyMap<unknown, JsonObject>
+const toAccount = shape({
+  name: or(textOf, ''),
+  regions: list(shape({ name: or(textOf, '') })),
+  namespaces: textsOf,
+  permissions: (value) => ({
+    write: textsOf(objectOf(value)['WRITE']),
+    isOpen: Object.values(objectOf(value)).every((roles) => listOf(roles).length === 0),
+  }),
+})
 
-export function toAccounts(listed: readonly JsonObject[]): Accounts {
-  return new Map(listed.map((account) => [account['name'], account]))
+/** By their names. */
+export type Accounts = ReadonlyMap<string, ShapeOf<typeof toAccount>>
+
+/** @param listed As the infrastructure lists them */
+export function toAccounts(listed: readonly unknown[]): Accounts {
+  return new Map(listed.map(toAccount).map((account) => [account.name, account]))
 }
 
 /**
@@ -17,8 +29,7 @@ export function toAccounts(listed: readonly JsonObject[]): Accounts {
  */
 export function findUnknownPlaces(environment: Environment, known: Accounts): string[] {
   const { name, accounts } = environment
-  const regionsOf = (account: string) =>
-    objectsOf(known.get(account)?.['regions']).flatMap((region) => textOf(region['name']) ?? [])
+  const regionsOf = (account: string) => known.get(account)?.regions.map((region) => region.name) ?? []
   const missing = accounts.filter((account) => !known.has(account))
   const there = accounts.flatMap(regionsOf).join(', ')
   return [
@@ -33,7 +44,7 @@ export function findUnknownPlaces(environment: Environment, known: Accounts): st
 
 /** Namespaces that none of the accounts has at the moment: a sentence for each. */
 export function findMissingNamespaces(environment: Environment, known: Accounts): string[] {
-  return strangeRegions(environment, (account) => textsOf(known.get(account)?.['namespaces'])).map(
+  return strangeRegions(environment, (account) => known.get(account)?.namespaces ?? []).map(
     (namespace) => `The namespace "${namespace}" of the environment "${environment.name}" does not exist at present.`,
   )
 }
@@ -49,10 +60,9 @@ export function findWiderAccounts({ name, accounts, mayPromote }: Environment, k
   if (mayPromote === undefined) return []
   const roles = mayPromote.map(foldName)
   return accounts.flatMap((account) => {
-    const permissions = objectOf(known.get(account)?.['permissions'])
-    const isOpen = Object.values(permissions).every((list) => listOf(list).length === 0)
-    const others = textsOf(fieldOf(permissions, 'WRITE')).filter((role) => !roles.includes(foldName(role)))
-    if (!known.has(account) || (!isOpen && others.length === 0)) return []
+    const { write = [], isOpen } = known.get(account)?.permissions ?? {}
+    const others = write.filter((role) => !roles.includes(foldName(role)))
+    if (!isOpen && others.length === 0) return []
     const who = isOpen ? 'Every user' : `Users with the role ${listRoles(others)}`
     return [
       `${who} may deploy to the account "${account}" past a promotion to ${name}: give its WRITE to the roles of mayPromote only.`,

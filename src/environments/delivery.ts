@@ -1,8 +1,9 @@
 /** Figures of delivery: how often, how fast and how well versions reach an environment, by the runs that deploy them. */
-import { fieldAt, fieldOf, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { list, or, shape } from '../json/shape.ts'
+import { numberOf, textOf, textsOf } from '../json/values.ts'
 import { parseMoniker } from '../names/moniker.ts'
 import type { Environment } from './declaration.ts'
-import { accountOfStage, type Build, type Commit, deploymentOf, userOfRun } from './pipelines.ts'
+import { type Build, type Commit, deploymentOf, type Run, type RunStage, sourceOf, toRun, userOf } from './pipelines.ts'
 
 /** What is kept of a run that has ended. */
 export interface RunFacts {
@@ -58,137 +59,98 @@ const rollbackTypes = ['rollbackServerGroup', 'rollbackCluster', 'undoRolloutMan
 const deployingTypes = /^(?:deploy|createServerGroup|cloneServerGroup|deployManifest|promote)/i
 const dayMs = 86_400_000
 
+const toListed = shape({ stages: list(shape({ type: or(textOf, ''), status: textOf })) })
+
 /** Whether a run without the contexts of its stages may have changed what runs. */
-export function mayDeploy(run: JsonObject): boolean {
-  return objectsOf(run['stages']).some(({ type, status }) => {
-    const name = String(type)
-    return status !== 'NOT_STARTED' && status !== 'SKIPPED' && (deployingTypes.test(name) || rollbackTypes.includes(name))
-  })
+export function mayDeploy(run: unknown): boolean {
+  return toListed(run).stages.some(
+    ({ type, status }) =>
+      status !== 'NOT_STARTED' && status !== 'SKIPPED' && (deployingTypes.test(type) || rollbackTypes.includes(type)),
+  )
 }
 
-/** @param run With the contexts of its stages; a task is one, too. */
-export function factsOf(run: JsonObject): RunFacts {
-  const stages = objectsOf(run['stages'])
-  const byId = new Map(stages.map((stage) => [String(stage['id']), stage]))
+/** @param view Of a run, with the contexts of its stages; a task is one, too. */
+export function factsOf(view: unknown): RunFacts {
+  const run = toRun(view)
+  const { stages } = run
+  const byId = new Map(stages.map((stage) => [stage.id, stage]))
   const found = stages.filter((stage) => !isOfCanary(stage, byId)).flatMap((stage) => deploymentBy(run, stage))
   const { commit, build } = found.find((each) => (each.commit ?? each.build) !== undefined) ?? {}
   const failed =
-    run['status'] === 'TERMINAL' ? stages.find((stage) => stage['status'] === 'TERMINAL' && !isWithin(stage)) : undefined
+    run.status === 'TERMINAL'
+      ? stages.find(({ status, parentStageId }) => status === 'TERMINAL' && parentStageId === undefined)
+      : undefined
   return {
-    id: String(run['id']),
-    pipeline: textOf(run['name']) ?? textOf(run['description']) ?? '',
-    user: userOfRun(run),
+    id: run.id,
+    pipeline: run.name ?? '',
+    user: userOf(run),
     commit,
     build,
     steps: [...found.map(({ step }) => step), ...stages.flatMap(rollbackBy)],
     failure: failed && {
-      text: `The stage "${nameOf(failed)}" failed.`,
-      account: isDeploying(failed) ? accountOfStage(failed) : undefined,
+      text: `The stage "${failed.name ?? failed.type}" failed.`,
+      account: deployingTypes.test(failed.type) ? failed.context.account : undefined,
     },
   }
 }
 
 /** What an analysis deploys for itself is gone when it ends. */
-function isOfCanary({ parentStageId }: JsonObject, stages: ReadonlyMap<string, JsonObject>): boolean {
-  const parent = stages.get(textOf(parentStageId) ?? '')
-  return parent !== undefined && (parent['type'] === 'kayentaCanary' || isOfCanary(parent, stages))
-}
-
-function nameOf({ name, type }: JsonObject): string {
-  return textOf(name) ?? String(type)
-}
-
-function isWithin({ parentStageId }: JsonObject): boolean {
-  return textOf(parentStageId) !== undefined
-}
-
-function isDeploying({ type }: JsonObject): boolean {
-  return deployingTypes.test(String(type))
+function isOfCanary({ parentStageId }: RunStage, stages: ReadonlyMap<string, RunStage>): boolean {
+  const parent = parentStageId === undefined ? undefined : stages.get(parentStageId)
+  return parent !== undefined && (parent.type === 'kayentaCanary' || isOfCanary(parent, stages))
 }
 
 /** A stage that failed after it had deployed has changed something as well. */
-function deploymentBy(
-  run: JsonObject,
-  stage: JsonObject,
-): { step: Step; commit: Commit | undefined; build: Build | undefined }[] {
-  const hasFailed = stage['status'] === 'TERMINAL'
-  const hasChanged =
-    Object.keys(objectOf(fieldOf(stage['context'], 'deploy.server.groups'))).length > 0 ||
-    objectsOf(fieldOf(stage['outputs'], 'manifests')).length > 0
-  if (stage['status'] !== 'SUCCEEDED' && !(hasFailed && hasChanged)) return []
-  const done = { ...stage, status: 'SUCCEEDED' }
-  const [deployment] = deploymentOf(run, done)
+function deploymentBy(run: Run, stage: RunStage): { step: Step; commit: Commit | undefined; build: Build | undefined }[] {
+  const { status, context, outputs, tasks } = stage
+  const hasFailed = status === 'TERMINAL'
+  const hasChanged = Object.keys(context.serverGroups).length > 0 || outputs.manifests.length > 0
+  if (status !== 'SUCCEEDED' && !(hasFailed && hasChanged)) return []
+  const [deployment] = deploymentOf(run, stage)
   if (deployment === undefined) return []
   const { account, images, serverGroups, manifests, run: of } = deployment
   const names = Object.values(serverGroups).flatMap(textsOf)
-  const namespaces = manifests.flatMap((manifest) => textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? [])
+  const named = manifests.filter(({ hasImages }) => hasImages).map(({ kind, name }) => `${kind} ${name}`.toLowerCase())
+  // The end of its own work, which what failed followed.
+  const workedUntilMs = tasks.findLast((task) => task.status === 'SUCCEEDED')?.endTime
+  // As strategies do unless told otherwise.
+  const takesItselfBack = context.strategy === 'canary' || context.rollback.onFailure !== 'false'
   const step: Step = {
     kind: 'deployment',
     account,
     images,
-    atMs: (hasFailed ? deployedAtMs(stage) : undefined) ?? of.atMs ?? 0,
-    undoneAtMs: hasFailed && takesItselfBack(stage) ? of.atMs : undefined,
-    regions: [...new Set([...Object.keys(serverGroups), ...namespaces])],
-    clusters: [...new Set([...names.map(clusterOf), ...manifests.filter(hasImages).map(manifestName)])].toSorted(),
+    atMs: (hasFailed ? workedUntilMs : undefined) ?? of.atMs ?? 0,
+    undoneAtMs: hasFailed && takesItselfBack ? of.atMs : undefined,
+    regions: [...new Set([...Object.keys(serverGroups), ...manifests.flatMap(({ namespace }) => namespace ?? [])])],
+    clusters: [...new Set([...names.map(clusterOf), ...named])].toSorted(),
   }
   // The build of a run that another one has started is known to that one.
-  const source =
-    deployment.commit === undefined ? parentsOf(run).flatMap((parent) => deploymentOf({ ...run, ...parent }, done)) : []
-  return [deployment, ...source]
-    .filter(({ commit, build }, index) => index === 0 || (commit ?? build) !== undefined)
-    .slice(-1)
-    .map(({ commit, build }) => ({ step, commit, build }))
+  const sources = deployment.commit === undefined ? parentsOf(run).map(sourceOf) : []
+  const { commit, build } = sources.findLast((each) => (each.commit ?? each.build) !== undefined) ?? deployment
+  return [{ step, commit, build }]
 }
 
-/** The end of its own work, which what failed followed. */
-function deployedAtMs({ tasks }: JsonObject): number | undefined {
-  return objectsOf(tasks).findLast(({ status }) => status === 'SUCCEEDED')?.['endTime'] as number | undefined
-}
-
-/** As strategies do unless told otherwise. */
-function takesItselfBack({ context }: JsonObject): boolean {
-  return fieldOf(context, 'strategy') === 'canary' || String(fieldAt(context, 'rollback', 'onFailure')) !== 'false'
-}
-
-/** Triggers of the runs that have led to this one, the nearest first. */
-function parentsOf(run: JsonObject): { trigger: JsonObject }[] {
-  const parent = fieldAt(run, 'trigger', 'parentExecution')
-  const trigger = objectOf(fieldOf(parent, 'trigger'))
-  return parent === undefined || parent === null ? [] : [{ trigger }, ...parentsOf({ trigger })]
-}
-
-function hasImages(manifest: JsonObject): boolean {
-  return fieldAt(manifest, 'spec', 'template') !== undefined || fieldAt(manifest, 'spec', 'containers') !== undefined
-}
-
-function manifestName(manifest: JsonObject): string {
-  return `${String(manifest['kind'])} ${String(fieldAt(manifest, 'metadata', 'name'))}`.toLowerCase()
+/** The run as those would have started it that have led to it, the nearest first. */
+function parentsOf({ trigger: { parent }, stages }: Pick<Run, 'trigger' | 'stages'>): Pick<Run, 'trigger' | 'stages'>[] {
+  return parent === undefined ? [] : [{ trigger: parent, stages }, ...parentsOf({ trigger: parent, stages })]
 }
 
 function clusterOf(serverGroup: string): string {
   return parseMoniker(serverGroup).cluster ?? serverGroup
 }
 
-function rollbackBy(stage: JsonObject): Step[] {
-  const { type, status, context, endTime } = stage
-  const account = accountOfStage(stage)
-  if (!rollbackTypes.includes(String(type)) || status !== 'SUCCEEDED' || account === undefined) return []
-  const texts = (...names: string[]) => names.flatMap((name) => textOf(fieldOf(context, name)) ?? textsOf(fieldOf(context, name)))
-  const groups = [
-    textOf(fieldOf(context, 'serverGroupName')),
-    textOf(fieldAt(context, 'rollbackContext', 'rollbackServerGroupName')),
-  ]
+function rollbackBy({ type, status, context, endTime }: RunStage): Step[] {
+  const { account, places, cluster, manifestName, serverGroupName, rollbackContext } = context
+  if (!rollbackTypes.includes(type) || status !== 'SUCCEEDED' || account === undefined) return []
+  const groups = [serverGroupName, rollbackContext.rollbackServerGroupName].flatMap((name) => name ?? [])
   return [
     {
       kind: 'rollback',
       account,
       images: [],
-      atMs: numberOf(endTime) ?? 0,
-      regions: texts('region', 'regions', 'location', 'namespace').slice(0, 1),
-      clusters: [
-        ...texts('cluster', 'manifestName'),
-        ...groups.flatMap((name) => (name === undefined ? [] : clusterOf(name))),
-      ].map((name) => name.toLowerCase()),
+      atMs: endTime ?? 0,
+      regions: places.slice(0, 1),
+      clusters: [...cluster, ...manifestName, ...groups.map(clusterOf)].map((name) => name.toLowerCase()),
     },
   ]
 }

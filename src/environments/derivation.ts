@@ -1,5 +1,6 @@
 /** Environments of an application, declared or not. */
-import { objectsOf, textOf } from '../json/values.ts'
+import { list, shape } from '../json/shape.ts'
+import { textOf } from '../json/values.ts'
 import { declaredEnvironments, type Environment } from './declaration.ts'
 import { inOrder } from './order.ts'
 import { targetsOf } from './pipelines.ts'
@@ -12,13 +13,14 @@ interface Derivation {
   readonly used: readonly string[]
 }
 
+const toAccounts = list(shape({ name: textOf, environment: textOf }))
+
 /** Environments of an application that declares none: those of its accounts, as pipelines deploy to them, else as their names say. */
 function derivedEnvironments({ accounts, pipelines, used }: Derivation): Environment[] {
   const known = new Map(
-    objectsOf(accounts).flatMap(({ name: account, environment }) => {
-      const own = textOf(account)
-      return own === undefined ? [] : [[own, textOf(environment) ?? own] as const]
-    }),
+    toAccounts(accounts).flatMap(({ name, environment = name }) =>
+      name === undefined ? [] : [[name, environment ?? name] as const],
+    ),
   )
   const chains = pipelines.map((pipeline) =>
     targetsOf(pipeline).flatMap(({ account = '' }) => (known.has(account) ? [account] : [])),

@@ -1,6 +1,6 @@
 /** What lies between two environments: changed images and manifests. */
 import { isDeepStrictEqual } from 'node:util'
-import { fieldAt, isObject, type JsonObject, textOf } from '../json/values.ts'
+import { isObject, type JsonObject } from '../json/values.ts'
 import type { Environment } from './declaration.ts'
 import { repositoryOf } from './images.ts'
 import type { Deployment } from './pipelines.ts'
@@ -53,11 +53,10 @@ function latestManifests({ accounts, regions }: Environment, deployments: readon
   const found = new Map<string, unknown>()
   for (const { account, manifests } of deployments) {
     if (!accounts.includes(account)) continue
-    for (const manifest of manifests) {
-      const namespace = textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? ''
+    for (const { kind, name: own, namespace = '', whole } of manifests) {
       if (regions !== undefined && !regions.includes(namespace)) continue
-      const name = `${String(manifest['kind'])} ${String(fieldAt(manifest, 'metadata', 'name')).replace(/-v\d{3}$/, '')}`
-      if (!found.has(name)) found.set(name, comparable(manifest))
+      const name = `${kind} ${own.replace(/-v\d{3}$/, '')}`
+      if (!found.has(name)) found.set(name, comparable(whole))
     }
   }
   return found

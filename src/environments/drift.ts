@@ -1,19 +1,26 @@
 /** What differs in an environment from what was deployed there last. */
+import { or, shape } from '../json/shape.ts'
 import { type JsonObject, textOf, textsOf } from '../json/values.ts'
 import type { Environment } from './declaration.ts'
-import { hasServed, type Running, type RunningCluster, versionsOf } from './running.ts'
+import { type Group, hasServed, type Running, type RunningCluster, toVersions } from './running.ts'
+
+const toDrift = shape({
+  account: or(textOf, ''),
+  namespace: or(textOf, ''),
+  name: textOf,
+  fields: textsOf,
+  manager: or(textOf, 'Something else'),
+})
 
 /** @param drift Objects that something else has changed, as the infrastructure service reports them */
 export function driftIn({ accounts, regions }: Environment, { clusters }: Running, drift: readonly JsonObject[]): JsonObject[] {
-  const isHere = ({ account, namespace }: JsonObject) =>
-    accounts.includes(String(account)) && (regions?.includes(String(namespace)) ?? true)
-  return [...drift.filter(isHere).map(withText), ...clusters.flatMap(driftOf)]
-}
-
-function withText(drift: JsonObject): JsonObject {
-  const fields = textsOf(drift['fields'])
-  const what = fields.length === 0 ? 'it' : fields.length === 1 ? String(fields[0]) : `${fields.length} fields`
-  return { ...drift, text: `${textOf(drift['manager']) ?? 'Something else'} has changed ${what} of ${String(drift['name'])}.` }
+  const own = drift.flatMap((each) => {
+    const { account, namespace, name, fields, manager } = toDrift(each)
+    if (!accounts.includes(account) || !(regions?.includes(namespace) ?? true)) return []
+    const what = fields.length > 1 ? `${fields.length} fields` : (fields[0] ?? 'it')
+    return [{ ...each, text: `${manager} has changed ${what} of ${name}.` }]
+  })
+  return [...own, ...clusters.flatMap(driftOf)]
 }
 
 /** Server groups that serve another version than the one that was deployed last. */
@@ -22,15 +29,16 @@ function driftOf({ account, region, cluster, serverGroups, all }: RunningCluster
   if (latest === undefined) return []
   const wanted = versionOf(latest)
   return serverGroups.flatMap((group) => {
+    const { name } = group
     const version = versionOf(group)
     if (group === latest || version === wanted) return []
-    const text = `${String(group['name'])} serves ${version}; ${String(latest['name'])} with ${wanted} was deployed last.`
-    return [{ account, region, cluster, name: group['name'], text }]
+    const text = `${name} serves ${version}; ${latest.name} with ${wanted} was deployed last.`
+    return [{ account, region, cluster, name, text }]
   })
 }
 
-function versionOf(group: JsonObject): string {
-  return versionsOf(group)
+function versionOf(group: Group): string {
+  return toVersions(group)
     .map(({ image }) => image)
     .join(', ')
 }

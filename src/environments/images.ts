@@ -22,8 +22,10 @@ export function imagesIn(value: unknown): string[] {
   return [...new Set([...(typeof image === 'string' ? [image] : []), ...Object.values(rest).flatMap(imagesIn)])]
 }
 
-/** The image of a stage that has created a server group: given, or found among what ran before. */
+/** Where a stage that has created a server group has its image: given, or found among what ran before. */
+export const imageKeys = ['imageId', 'amiName', 'deploy.image'] as const
+
 export function imageOfStage(context: Readonly<Record<string, unknown>>): string | undefined {
-  const named = [context['imageId'], context['amiName'], context['deploy.image']]
+  const named = imageKeys.map((key) => context[key])
   return named.find((image): image is string => typeof image === 'string' && image !== '')
 }

@@ -1,5 +1,6 @@
 /** What an environment runs of an application, by its server groups. */
-import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
+import { list, or, type ShapeOf, shape } from '../json/shape.ts'
+import { isTrue, type JsonObject, numberOf, textOf, textsOf } from '../json/values.ts'
 import { parseMoniker } from '../names/moniker.ts'
 import type { Environment } from './declaration.ts'
 import { labelOf } from './images.ts'
@@ -32,9 +33,9 @@ export interface RunningCluster {
   /** Canary or baseline, which runs beside what the environment runs. */
   readonly isCanary: boolean
   /** Those that serve; where none does, the newest. The newest first. */
-  readonly serverGroups: readonly JsonObject[]
+  readonly serverGroups: readonly Group[]
   /** All of them. */
-  readonly all: readonly JsonObject[]
+  readonly all: readonly Group[]
   readonly versions: readonly Version[]
   /** Newer ones that have served and no longer do. */
   readonly left: readonly Version[]
@@ -57,15 +58,76 @@ export interface Running {
   readonly health: Health
 }
 
-/** @param groups Server groups of the application, as lists have them */
-export function runningIn(environment: Environment, groups: readonly JsonObject[]): Running {
-  return runningOf(groups.filter((group) => isIn(environment, group)))
+const toImage = shape({ imageId: textOf, name: textOf, digest: textOf })
+
+const toBuildInfo = shape({
+  images: textsOf,
+  packageName: [textOf, 'package_name'],
+  version: textOf,
+  commit: textOf,
+  branch: textOf,
+  url: [textOf, 'buildInfoUrl'],
+  jenkins: shape({ name: textOf, number: numberOf, host: textOf }),
+})
+
+const versionFields = { buildInfo: toBuildInfo, image: toImage, launchConfig: toImage } as const
+const toVersionFields = shape(versionFields)
+
+const toFields = shape({
+  ...versionFields,
+  name: or(textOf, ''),
+  provider: [or(textOf, ''), 'cloudProvider', 'type'],
+  account: [or(textOf, ''), 'account', 'accountName'],
+  region: or(textOf, ''),
+  cluster: textOf,
+  moniker: shape({ cluster: textOf, detail: textOf }),
+  createdTime: numberOf,
+  servingSinceMs: numberOf,
+  isDisabled: isTrue,
+  disabled: isTrue,
+  counts: [shape({ total: numberOf, up: numberOf, down: or(numberOf, 0), starting: or(numberOf, 0) }), 'instanceCounts'],
+  instances: list(shape({ healthState: textOf, launchTime: numberOf })),
+  serverGroupManagers: list(shape({ name: textOf })),
+})
+
+/** A server group. */
+export interface Group extends ShapeOf<typeof toFields> {
+  /** As its provider says; undefined: it does not. */
+  readonly hasServed: boolean | undefined
+  readonly total: number
+  readonly up: number
+  /** As clients have it. */
+  readonly view: JsonObject
+}
+
+/** @param view As lists have it */
+export function toGroup(view: JsonObject): Group {
+  const fields = toFields(view)
+  const { counts, instances } = fields
+  const { servingSinceMs: since } = view
+  return {
+    ...fields,
+    hasServed: since === undefined ? undefined : since !== null,
+    total: counts.total ?? instances.length,
+    up: counts.up ?? instances.filter(({ healthState }) => healthState === 'Up').length,
+    view,
+  }
+}
+
+/** @param groups Server groups of the application */
+export function runningIn({ accounts, regions, clusters }: Environment, groups: readonly Group[]): Running {
+  return runningOf(
+    groups.filter((group) => {
+      const isHere = accounts.includes(group.account) && (regions?.includes(group.region) ?? true)
+      return isHere && (clusters?.includes(clusterOf(group)) ?? true)
+    }),
+  )
 }
 
 /** What these server groups run together. */
-export function runningOf(groups: readonly JsonObject[]): Running {
+export function runningOf(groups: readonly Group[]): Running {
   const own = groups.filter((group) => !isJob(group)).toSorted(byAge)
-  return summaryOf([...Map.groupBy(own, (group) => JSON.stringify(placeOf(group))).values()].map(toCluster))
+  return summaryOf([...Map.groupBy(own, (group) => JSON.stringify(placeOf(group))).values()].flatMap(toCluster))
 }
 
 /** What these clusters run together. */
@@ -77,7 +139,7 @@ export function summaryOf(clusters: readonly RunningCluster[]): Running {
     clusters,
     serving,
     versions: distinct(serving.flatMap(({ versions }) => versions)),
-    history: labelsOf(kept.flatMap(versionsOf)),
+    history: labelsOf(kept.flatMap(toVersions)),
     rolledBackFrom: labelsOf(serving.flatMap(({ left }) => left)),
     sinceMs: serving[0]?.sinceMs,
     health: worst(serving.map(({ health }) => health)),
@@ -88,93 +150,65 @@ function labelsOf(versions: readonly Version[]): readonly string[] {
   return [...new Set(versions.map(({ label }) => label))]
 }
 
-/** As its provider says; where none does, what is about to start or fails has not. @param serving Those of its cluster */
-export function hasServed(group: JsonObject, serving: readonly JsonObject[]): boolean {
-  const { servingSinceMs, instanceCounts } = group
-  if (servingSinceMs !== undefined) return servingSinceMs !== null
-  const { total } = countsOf(group)
-  const counts = objectOf(instanceCounts)
-  const failing = (numberOf(counts['down']) ?? 0) + (numberOf(counts['starting']) ?? 0)
-  return serving.includes(group) || total === 0 || failing < total
-}
-
-function isIn({ accounts, regions, clusters }: Environment, group: JsonObject): boolean {
-  const { account, region, cluster } = placeOf(group)
-  return accounts.includes(account) && (regions?.includes(region) ?? true) && (clusters?.includes(cluster) ?? true)
+/** Where its provider does not say so, what is about to start or fails has not. @param serving Those of its cluster */
+export function hasServed(group: Group, serving: readonly Group[]): boolean {
+  const { total, counts } = group
+  return group.hasServed ?? (serving.includes(group) || total === 0 || counts.down + counts.starting < total)
 }
 
 /** It ends by itself, and so serves nothing. */
-function isJob({ name }: JsonObject): boolean {
-  return /^(?:job|cronJob) /i.test(String(name))
+function isJob({ name }: Group): boolean {
+  return /^(?:job|cronJob) /i.test(name)
 }
 
-function byAge(one: JsonObject, other: JsonObject): number {
-  return (numberOf(other['createdTime']) ?? 0) - (numberOf(one['createdTime']) ?? 0)
+function byAge(one: Group, other: Group): number {
+  return (other.createdTime ?? 0) - (one.createdTime ?? 0)
 }
 
-export function accountOf({ account, accountName }: JsonObject): string {
-  return textOf(account) ?? textOf(accountName) ?? ''
+function placeOf(group: Group): Pick<RunningCluster, 'provider' | 'account' | 'region' | 'cluster'> {
+  const { provider, account, region } = group
+  return { provider, account, region, cluster: clusterOf(group) }
 }
 
-function placeOf(group: JsonObject): Pick<RunningCluster, 'provider' | 'account' | 'region' | 'cluster'> {
-  const { cloudProvider, type, region, cluster, moniker, name } = group
-  return {
-    provider: textOf(cloudProvider) ?? textOf(type) ?? '',
-    account: accountOf(group),
-    region: textOf(region) ?? '',
-    cluster: textOf(cluster) ?? textOf(fieldOf(moniker, 'cluster')) ?? parseMoniker(String(name)).cluster ?? String(name),
-  }
+function clusterOf({ cluster, moniker, name }: Group): string {
+  return cluster ?? moniker.cluster ?? parseMoniker(name).cluster ?? name
 }
 
 /** @param all The newest first */
-function toCluster(all: readonly JsonObject[]): RunningCluster {
-  const serving = all.filter((group) => !isDisabled(group) && countsOf(group).total > 0)
+function toCluster(all: readonly Group[]): RunningCluster[] {
+  const serving = all.filter(({ isDisabled, disabled, total }) => !isDisabled && !disabled && total > 0)
   const serverGroups = serving.length > 0 ? serving : all.slice(0, 1)
-  const counts = serverGroups.map(countsOf)
-  const up = counts.reduce((sum, each) => sum + each.up, 0)
-  const total = counts.reduce((sum, each) => sum + each.total, 0)
-  const [newest = {}] = serverGroups
-  const versions = distinct(serverGroups.flatMap(versionsOf))
+  const up = serverGroups.reduce((sum, each) => sum + each.up, 0)
+  const total = serverGroups.reduce((sum, each) => sum + each.total, 0)
+  const [newest] = serverGroups
+  if (newest === undefined) return []
+  const versions = distinct(serverGroups.flatMap(toVersions))
   const newer = serving.length === 0 ? [] : all.slice(0, all.indexOf(newest)).filter((group) => hasServed(group, serverGroups))
-  const left = distinct(newer.flatMap(versionsOf)).filter(({ image }) => versions.every((version) => version.image !== image))
-  return {
-    ...placeOf(newest),
-    isCanary: isCanary(newest),
-    serverGroups,
-    all,
-    versions,
-    left,
-    sinceMs:
-      numberOf(newest['servingSinceMs']) ??
-      (left.length > 0 ? firstLaunch(newest) : undefined) ??
-      numberOf(newest['createdTime']),
-    health: { state: serving.length === 0 ? 'disabled' : stateOf(up, total), up, total },
-  }
+  const left = distinct(newer.flatMap(toVersions)).filter(({ image }) => versions.every((version) => version.image !== image))
+  return [
+    {
+      ...placeOf(newest),
+      isCanary: isCanary(newest),
+      serverGroups,
+      all,
+      versions,
+      left,
+      sinceMs: newest.servingSinceMs ?? (left.length > 0 ? firstLaunch(newest) : undefined) ?? newest.createdTime,
+      health: { state: serving.length === 0 ? 'disabled' : stateOf(up, total), up, total },
+    },
+  ]
 }
 
 /** Of what a rollback has started again, the best that is known. */
-function firstLaunch({ instances }: JsonObject): number | undefined {
-  const launches = objectsOf(instances).flatMap(({ launchTime }) => numberOf(launchTime) ?? [])
+function firstLaunch({ instances }: Group): number | undefined {
+  const launches = instances.flatMap(({ launchTime }) => launchTime ?? [])
   return launches.length === 0 ? undefined : Math.min(...launches)
 }
 
 /** By the word that the last part of its name is. */
-function isCanary({ moniker, name }: JsonObject): boolean {
-  const detail = textOf(fieldOf(moniker, 'detail')) ?? parseMoniker(String(name)).detail
+function isCanary({ moniker, name }: Group): boolean {
+  const detail = moniker.detail ?? parseMoniker(name).detail
   return ['canary', 'baseline'].includes(detail?.split('-').at(-1) ?? '')
-}
-
-function isDisabled({ isDisabled: own, disabled }: JsonObject): boolean {
-  return isTrue(own) || isTrue(disabled)
-}
-
-function countsOf({ instanceCounts, instances }: JsonObject): { readonly up: number; readonly total: number } {
-  const counts = objectOf(instanceCounts)
-  const listed = objectsOf(instances)
-  return {
-    total: numberOf(counts['total']) ?? listed.length,
-    up: numberOf(counts['up']) ?? listed.filter(({ healthState }) => healthState === 'Up').length,
-  }
 }
 
 function stateOf(up: number, total: number): State {
@@ -193,17 +227,18 @@ function distinct(versions: readonly Version[]): Version[] {
 }
 
 /** The version of a server group, or those of its containers. */
-export function versionsOf({ buildInfo, image, launchConfig }: JsonObject): Version[] {
-  const info = objectOf(buildInfo)
-  const images = textsOf(info['images'])
+export function versionsOf(view: JsonObject): Version[] {
+  return toVersions(toVersionFields(view))
+}
+
+export function toVersions({ buildInfo, image, launchConfig }: ShapeOf<typeof toVersionFields>): Version[] {
+  const { images, packageName, version } = buildInfo
   if (images.length > 0) return images.map(toVersion)
-  const [name, version] = [textOf(info['package_name']), textOf(info['version'])]
-  const built = name === undefined || version === undefined ? undefined : `${name}:${version}`
-  const found =
-    textOf(fieldOf(image, 'imageId')) ?? built ?? textOf(fieldOf(launchConfig, 'imageId')) ?? textOf(fieldOf(image, 'name'))
+  const built = packageName === undefined || version === undefined ? undefined : `${packageName}:${version}`
+  const found = image.imageId ?? built ?? launchConfig.imageId ?? image.name
   if (found === undefined) return []
-  const digest = textOf(fieldOf(image, 'digest'))
-  return [{ ...toVersion(found), ...(digest !== undefined && { digest }), ...sourceOf(info) }]
+  const { digest } = image
+  return [{ ...toVersion(found), ...(digest !== undefined && { digest }), ...sourceOf(buildInfo) }]
 }
 
 function toVersion(image: string): Version {
@@ -211,12 +246,10 @@ function toVersion(image: string): Version {
   return { image, label: labelOf(image), ...(digest !== undefined && { digest }) }
 }
 
-function sourceOf(info: JsonObject): Pick<Version, 'commit' | 'build'> {
-  const sha = textOf(info['commit'])
-  const { name, number, host } = objectOf(info['jenkins'])
-  const build = { server: textOf(host), job: textOf(name), number: numberOf(number), url: textOf(info['buildInfoUrl']) }
+function sourceOf({ commit: sha, branch, url, jenkins }: ShapeOf<typeof toBuildInfo>): Pick<Version, 'commit' | 'build'> {
+  const { host: server, name: job, number } = jenkins
   return {
-    ...(sha !== undefined && { commit: { sha, branch: textOf(info['branch']) } }),
-    ...(build.number !== undefined && { build }),
+    ...(sha !== undefined && { commit: { sha, branch } }),
+    ...(number !== undefined && { build: { server, job, number, url } }),
   }
 }

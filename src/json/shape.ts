@@ -26,7 +26,9 @@ export function shape<const F extends Readonly<Record<string, ShapeField>>>(
     const found = readers.map(({ key, read, names }) => {
       for (const name of names) {
         const member = Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined
-        const result = member === undefined ? undefined : read(member)
+        // Forms leave a text empty that another name of the field sets.
+        const isEmpty = member === undefined || (member === '' && names.length > 1)
+        const result = isEmpty ? undefined : read(member)
         if (result !== undefined) return [key, result] as const
       }
       return [key, read(undefined)] as const

@@ -22,6 +22,25 @@ const results = [
 /** Fields of stages that run a job that they name. */
 export const buildFields = [host, job, map('parameters', 'Values of the parameters of the job.'), ...results]
 
+export const script = builds.pipeline(
+  'script',
+  'Run a script',
+  'Runs a command with the job of `script.master` and `script.job`.',
+  [
+    longText('command', 'The command; the job gets it as COMMAND.'),
+    text('repoUrl', 'Repository in which the command runs, as REPO_URL.'),
+    text('repoBranch', 'Its branch, as REPO_BRANCH.'),
+    text('scriptPath', 'Folder of the repository in which the command runs, as SCRIPT_PATH.'),
+    text('job', 'The job; unless given, `script.job`.'),
+    text('account', 'Account that the command is about, as ENV_PARAM.', { choicesFrom: 'accounts' }),
+    text('region', 'Region that it is about, as REGION_PARAM.', { choicesFrom: 'regions' }),
+    text('cluster', 'Cluster that it is about, as CLUSTER_PARAM.', { choicesFrom: 'clusters' }),
+    text('image', 'Image that it is about, as IMAGE_ID.', { choicesFrom: 'images' }),
+    text('cmc', 'Change ticket, as CMC.'),
+    ...results,
+  ],
+)
+
 export const buildStages: readonly StageDescription[] = [
   builds.pipeline(
     'jenkins',
@@ -36,19 +55,7 @@ export const buildStages: readonly StageDescription[] = [
     buildFields,
   ),
   builds.pipeline('gitlab-ci', 'Run a GitLab build', 'Does what `jenkins` does, for pipelines of GitLab CI.', buildFields),
-  builds.pipeline('script', 'Run a script', 'Runs a command with the job of `script.master` and `script.job`.', [
-    longText('command', 'The command; the job gets it as COMMAND.'),
-    text('repoUrl', 'Repository in which the command runs, as REPO_URL.'),
-    text('repoBranch', 'Its branch, as REPO_BRANCH.'),
-    text('scriptPath', 'Folder of the repository in which the command runs, as SCRIPT_PATH.'),
-    text('job', 'The job; unless given, `script.job`.'),
-    text('account', 'Account that the command is about, as ENV_PARAM.', { choicesFrom: 'accounts' }),
-    text('region', 'Region that it is about, as REGION_PARAM.', { choicesFrom: 'regions' }),
-    text('cluster', 'Cluster that it is about, as CLUSTER_PARAM.', { choicesFrom: 'clusters' }),
-    text('image', 'Image that it is about, as IMAGE_ID.', { choicesFrom: 'images' }),
-    text('cmc', 'Change ticket, as CMC.'),
-    ...results,
-  ]),
+  script,
   builds.task('stopBuild', 'Stop a build', 'Stops a build, or takes it out of the queue.', [
     host,
     job,

@@ -26,7 +26,7 @@ const thresholds = object(
   { rising: ['marginal', 'pass'] },
 )
 
-const configuration = [
+export const configuration = [
   text('canaryConfigId', 'The configuration: metrics and their weights.', { choicesFrom: 'canary-configs' }),
   text('canaryConfigName', 'Its name, instead of the id.'),
   text('configurationAccountName', 'Account that keeps the configuration.', { choicesFrom: 'canary-accounts' }),
@@ -42,7 +42,7 @@ const analysis = [
 
 const usuallyNone = { default: 0, range: { from: 0 } }
 
-const canaryConfig = object(
+export const canaryConfig = object(
   'canaryConfig',
   'What is compared, for how long, and which score is enough.',
   [
@@ -102,6 +102,16 @@ export const analysisFields: readonly Field[] = stage.map((field: Field) => ({
 
 const control = stagesOf('Control')
 
+export const runCanary = control.task('runCanary', 'Judge a canary', 'Judges one interval of a canary analysis.', [
+  ...analysis,
+  map('scopes', 'By name: controlScope and experimentScope, each with scope, location, start, end and step.', {
+    required: true,
+  }),
+  number('interval', 'Its number, for messages.'),
+  number('intervals', 'How many there are, for messages.'),
+  number('lookbackIntervals', 'How many of them a judgment looks at.'),
+])
+
 export const canaryStages: readonly StageDescription[] = [
   control.both(
     'kayentaCanary',
@@ -110,15 +120,7 @@ export const canaryStages: readonly StageDescription[] = [
     stage,
   ),
   control.task('runCanaryIntervals', 'Judge a canary repeatedly', 'Waits and judges, interval by interval.', [canaryConfig]),
-  control.task('runCanary', 'Judge a canary', 'Judges one interval of a canary analysis.', [
-    ...analysis,
-    map('scopes', 'By name: controlScope and experimentScope, each with scope, location, start, end and step.', {
-      required: true,
-    }),
-    number('interval', 'Its number, for messages.'),
-    number('intervals', 'How many there are, for messages.'),
-    number('lookbackIntervals', 'How many of them a judgment looks at.'),
-  ]),
+  runCanary,
   control.task('resolveCanaryConfig', 'Find a canary configuration', 'Looks for a canary configuration.', configuration),
   control.task(
     'deployCanaryServerGroups',

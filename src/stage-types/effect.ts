@@ -1,4 +1,5 @@
 /** Effects of a stage on server groups: the engine writes them into its context, clients print them. */
+import { list, or, shape } from '../json/shape.ts'
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { clusterName, withoutSequence } from '../names/moniker.ts'
 
@@ -57,29 +58,50 @@ interface StageView {
   readonly tasks: readonly { readonly name: string; readonly status: string; readonly endTime?: number | null | undefined }[]
 }
 
+const toCluster = shape({
+  cluster: textOf,
+  moniker: shape({ cluster: textOf }),
+  application: or(textOf, ''),
+  stack: textOf,
+  detail: [textOf, 'freeFormDetails'],
+})
+
+const toFields = shape({
+  account: [or(textOf, ''), 'account', 'credentials'],
+  region: textOf,
+  regions: textsOf,
+  location: textOf,
+  serverGroup: [textOf, 'serverGroupName', 'asgName', 'manifestName'],
+  source: shape({ serverGroupName: textOf }),
+  capacity: shape({ desired: numberOf }),
+  desiredPercentage: numberOf,
+  trafficPercent: numberOf,
+  percent: numberOf,
+  chosen: [list(shape({ name: textOf })), 'chosenServerGroups'],
+  created: [(value) => Object.values(objectOf(value)).flatMap(textsOf), 'deploy.server.groups'],
+  manifests: [(value) => Object.entries(objectOf(value))[0] ?? [], 'outputs.manifestNamesByNamespace'],
+})
+
 /** Those that the engine has written; without any, such as in Orca's executions, what type and context say. */
 export function effectsOf({ type, context, tasks }: StageView): readonly Effect[] {
   const kind = kinds[type]
-  if (Array.isArray(context[effectsKey])) return objectsOf(context[effectsKey]).filter(isEffect)
+  const { [effectsKey]: written } = context
+  if (Array.isArray(written)) return objectsOf(written).filter(isEffect)
   if (kind === undefined) return []
-  const [namespace, manifests] = Object.entries(objectOf(context['outputs.manifestNamesByNamespace']))[0] ?? []
-  const created = Object.values(objectOf(context['deploy.server.groups'])).flatMap(textsOf)
-  const chosen = objectsOf(context['chosenServerGroups']).flatMap(({ name }) => textOf(name) ?? [])
-  const own = ['serverGroupName', 'asgName', 'manifestName'].map((key) => textOf(context[key])).find(Boolean)
-  const names = kind === 'created' ? created : chosen.length > 0 ? chosen : [own]
-  const place = {
-    account: textOf(context['account']) ?? textOf(context['credentials']) ?? '',
-    region: textOf(context['region']) ?? textsOf(context['regions'])[0] ?? textOf(context['location']) ?? namespace ?? '',
-  }
+  const fields = toFields(context)
+  const [namespace = '', manifests] = fields.manifests
+  const chosen = fields.chosen.flatMap(({ name }) => name ?? [])
+  const names = kind === 'created' ? fields.created : chosen.length > 0 ? chosen : [fields.serverGroup]
   const share = kind === 'disabled' ? 'desiredPercentage' : kind === 'created' ? 'trafficPercent' : 'percent'
   return (names.length > 0 ? names : [undefined]).map((serverGroup) => ({
     kind,
-    ...place,
+    account: fields.account,
+    region: fields.region ?? fields.regions[0] ?? fields.location ?? namespace,
     cluster: clusterIn(context, textsOf(manifests)[0] ?? serverGroup),
     serverGroup,
-    source: textOf(objectOf(context['source'])['serverGroupName']),
-    desired: type === 'scaleDownCluster' ? 0 : numberOf(objectOf(context['capacity'])['desired']),
-    percent: numberOf(context[share]),
+    source: fields.source.serverGroupName,
+    desired: type === 'scaleDownCluster' ? 0 : fields.capacity.desired,
+    percent: fields[share],
     atMs: tasks.find(({ name, status }) => kind === 'created' && name === type && status === 'SUCCEEDED')?.endTime ?? undefined,
   }))
 }
@@ -92,10 +114,8 @@ function isEffect(value: JsonObject): value is JsonObject & Effect {
 
 /** @param name Of a server group; undefined for one that has none yet. */
 export function clusterIn(context: JsonObject, name: string | undefined): string {
-  const { application, stack, freeFormDetails, cluster, moniker } = context
-  const parts = { app: textOf(application) ?? '', stack: textOf(stack), detail: textOf(freeFormDetails) }
-  const given = textOf(cluster) ?? textOf(objectOf(moniker)['cluster'])
-  return given ?? (name === undefined ? clusterName(parts) : withoutSequence(name))
+  const { cluster, moniker, application: app, stack, detail } = toCluster(context)
+  return cluster ?? moniker.cluster ?? (name === undefined ? clusterName({ app, stack, detail }) : withoutSequence(name))
 }
 
 /** Such as "resized to 3"; while it happens, what follows "is". */

@@ -48,7 +48,7 @@ export function readFields<const Fields extends readonly Field[]>(fields: Fields
 function readField(field: Field, object: JsonObject): unknown {
   const value = namesOf(field)
     .map((name) => (Object.hasOwn(object, name) ? object[name] : undefined))
-    .find((each) => each !== undefined && each !== null)
+    .find((each) => each !== undefined && each !== null && (each !== '' || field.kind === 'json'))
   const { [field.kind]: read = (each: unknown) => scalarOf(each) ?? field.default } = readers
   return read(value, field)
 }
@@ -56,7 +56,7 @@ function readField(field: Field, object: JsonObject): unknown {
 const readers: { readonly [K in FieldKind]?: (value: unknown, field: Field) => unknown } = {
   number: readNumber,
   moment: readNumber,
-  flag: (value, field) => (value === undefined ? field.default : isTrue(value)),
+  flag: (value, field) => (field.default === true ? String(value).toLowerCase() !== 'false' : isTrue(value)),
   texts: (value) => listOf(value).flatMap((each) => scalarOf(each) ?? []),
   object: readObject,
   objects: (value, field) => objectsOf(value).map((each) => readObject(each, field)),

@@ -39,24 +39,30 @@ export const checkFields = [
 
 const deployment = stagesOf('Deployment')
 
-export const verificationStages: readonly StageDescription[] = [
-  deployment.both('verify', 'Verify', 'Watches a deployment for some time, and fails when one of its checks does.', [
+export const verify = deployment.both(
+  'verify',
+  'Verify',
+  'Watches a deployment for some time, and fails when one of its checks does.',
+  [
     objects('checks', 'They run at the same time.', checkFields),
     flag('rollback', 'After a failure, what ran before takes the traffic again.'),
     { ...serverGroup, help: 'The server group; unless given, those that the nearest stage ahead has deployed.' },
     optional(provider),
     optional(account),
     optional(places),
-  ]),
-  deployment.pipeline(
-    'promote',
-    'Promote',
-    'Takes what one environment runs to the next, once the constraints of that one hold.',
-    [
-      text('to', 'The environment that the version is promoted to.', { required: true }),
-      text('from', 'The environment that it is taken from; unless given, the one before.'),
-      textListField('clusters', 'Clusters that are promoted; all that serve unless given.', { choicesFrom: 'clusters' }),
-      applicationField,
-    ],
-  ),
-]
+  ],
+)
+
+export const promote = deployment.pipeline(
+  'promote',
+  'Promote',
+  'Takes what one environment runs to the next, once the constraints of that one hold.',
+  [
+    text('to', 'The environment that the version is promoted to.', { required: true }),
+    text('from', 'The environment that it is taken from; unless given, the one before.'),
+    textListField('clusters', 'Clusters that are promoted; all that serve unless given.', { choicesFrom: 'clusters' }),
+    applicationField,
+  ],
+)
+
+export const verificationStages: readonly StageDescription[] = [verify, promote]

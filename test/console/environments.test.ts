@@ -6,7 +6,7 @@ import { artifactsFor, pipelinesThatDeploy, whyNoImage } from '../../console/src
 import { deploymentsOf, toEnvironments } from '../../console/src/model/run-deployments.ts'
 import { labelOf } from '../../src/environments/images.ts'
 import { inOrder } from '../../src/environments/order.ts'
-import { runningOf } from '../../src/environments/running.ts'
+import { runningOf, toGroup } from '../../src/environments/running.ts'
 
 const accounts = ['prod', 'stage', 'test'].map((name) => ({ name, type: 'local', authorized: true, environment: `${name}-1` }))
 const environments = toEnvironments(accounts)
@@ -83,7 +83,7 @@ test('a version that never came up is no history, and a rollback says from what'
     ...(since !== undefined && { servingSinceMs: since }),
   })
   const of = (...groups: ReturnType<typeof kept>[]) => {
-    const { versions, history, rolledBackFrom, sinceMs } = runningOf(groups)
+    const { versions, history, rolledBackFrom, sinceMs } = runningOf(groups.map(toGroup))
     return [versions.map(({ label }) => label), history, rolledBackFrom, sinceMs]
   }
   const failing = { instanceCounts: { total: 2, up: 0, down: 2 } }

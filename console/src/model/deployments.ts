@@ -1,5 +1,5 @@
 /** Which version an environment runs of an application, and how environments differ. */
-import { runningOf } from '../../../src/environments/running.ts'
+import { runningOf, toGroup } from '../../../src/environments/running.ts'
 import { type JsonObject, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { isKind } from '../manifests/object.ts'
@@ -55,11 +55,11 @@ export function applicationOf({ application, moniker }: ServerGroup): string {
 }
 
 function deployedAs(environment: string, all: readonly ServerGroup[]) {
-  const { serving, versions, history, rolledBackFrom, sinceMs, health } = runningOf(all)
+  const { serving, versions, history, rolledBackFrom, sinceMs, health } = runningOf(all.map(toGroup))
   return {
     environment,
     /** Those that serve; where none does, the newest. */
-    groups: serving.flatMap(({ serverGroups }) => serverGroups as readonly ServerGroup[]),
+    groups: serving.flatMap(({ serverGroups }) => serverGroups.map(({ view }) => view as ServerGroup)),
     /** The newest first, as their versions. */
     images: versions.map(({ image }) => image),
     versions: [...new Set(versions.map(({ label }) => label))],

@@ -6,10 +6,19 @@ import { environmentsOf } from '../../environments/derivation.ts'
 import { changedImages, changedManifests } from '../../environments/difference.ts'
 import { driftIn } from '../../environments/drift.ts'
 import { describeMissingRole, foreseenHolds } from '../../environments/holds.ts'
-import { type Deployment, deploymentsOf, deploysTo, latestFirst, promotesTo } from '../../environments/pipelines.ts'
-import { accountOf, type Running, type RunningCluster, runningIn, type Version } from '../../environments/running.ts'
+import {
+  type Deployment,
+  deploymentsOf,
+  deploysTo,
+  hasPromotion,
+  latestFirst,
+  promotesTo,
+  type Run,
+  toRun,
+} from '../../environments/pipelines.ts'
+import { type Group, type Running, type RunningCluster, runningIn, toGroup, type Version } from '../../environments/running.ts'
 import { GatewayError } from '../../errors.ts'
-import { definedOf, fieldAt, fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import { definedOf, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import type { PermissionView } from '../../rights/permissions.ts'
 import { hasRole, isGranted } from '../../rights/rights.ts'
@@ -51,7 +60,7 @@ interface Findings {
   readonly application: string
   readonly attributes: JsonObject
   readonly pipelines: readonly JsonObject[]
-  readonly runs: readonly JsonObject[]
+  readonly runs: readonly Run[]
   /** The latest first, here and below. */
   readonly deployments: readonly Deployment[]
   readonly byAccount: ReadonlyMap<string, readonly Deployment[]>
@@ -77,8 +86,8 @@ async function listEnvironments(request: OperationRequest, platform: Platform): 
   const ask = createAsk(request, missing)
   const mayRead = await createAccountFilter(request, platform)
   const [attributes, groups, pipelines] = await loadFoundation(request, application)
-  const readable = groups.filter((group) => mayRead(accountOf(group)))
-  const used = [...new Set(readable.map(accountOf))]
+  const readable = groups.filter(({ account }) => mayRead(account))
+  const used = [...new Set(readable.map(({ account }) => account))]
   const accounts = platform.accounts.list().filter(({ name }) => mayRead(name))
   const { isDeclared, problem, list } = environmentsOf(attributes['environments'], { accounts, pipelines, used })
   const shown = list.map((environment) => ({ ...environment, accounts: environment.accounts.filter(mayRead) }))
@@ -141,13 +150,13 @@ function createAsk(request: OperationRequest, missing: Set<ServiceName>): Ask {
 async function loadFoundation(
   request: OperationRequest,
   application: string,
-): Promise<[attributes: JsonObject, groups: JsonObject[], pipelines: JsonObject[]]> {
+): Promise<[attributes: JsonObject, groups: Group[], pipelines: JsonObject[]]> {
   const [stored, listed, pipelines] = await Promise.all([
     request.call('front50', { path: pathTo`/v2/applications/${application}` }),
     request.call('clouddriver', { path: pathTo`/applications/${application}/serverGroups` }),
     listDefinitions(request, application),
   ])
-  const groups = readListIfAny(listed, 'clouddriver')
+  const groups = readListIfAny(listed, 'clouddriver').map(toGroup)
   if (stored.status !== 404) return [readObject(stored, 'front50'), groups, pipelines]
   if (groups.length === 0) throw new GatewayError('NOT_FOUND', `There is no application "${application}".`)
   return [{}, groups, pipelines]
@@ -159,7 +168,7 @@ async function loadRuns(ask: Ask, pipelines: readonly JsonObject[]): Promise<Pic
   const query = { limit: runsOfPipeline, statuses: 'RUNNING,PAUSED,SUCCEEDED', expand: true }
   const batches = Array.from({ length: Math.ceil(ids.length / pipelinesOfCall) }, async (_, index) => {
     const some = ids.slice(index * pipelinesOfCall, (index + 1) * pipelinesOfCall).join(',')
-    const runs = objectsOf(await ask('orca', { path: '/pipelines', query: { pipelineConfigIds: some, ...query } }))
+    const runs = objectsOf(await ask('orca', { path: '/pipelines', query: { pipelineConfigIds: some, ...query } })).map(toRun)
     return { runs, deployments: deploymentsOf(runs) }
   })
   const read = await Promise.all(batches)
@@ -211,7 +220,7 @@ function sourcesOf(deployments: readonly Deployment[]): Findings['sources'] {
 
 function toCluster(cluster: RunningCluster, findings: Findings): JsonObject {
   const { provider, account, region, serverGroups } = cluster
-  const names = serverGroups.map(({ name }) => String(name))
+  const names = serverGroups.map(({ name }) => name)
   const run = findings.byAccount.get(account)?.find((each) => hasDeployed(each, cluster))?.run
   return {
     provider,
@@ -226,9 +235,9 @@ function toCluster(cluster: RunningCluster, findings: Findings): JsonObject {
 
 function hasDeployed(deployment: Deployment, { region, serverGroups, versions }: RunningCluster): boolean {
   const names = textsOf(deployment.serverGroups[region])
-  if (names.length > 0) return serverGroups.some(({ name }) => names.includes(String(name)))
-  const isThere = (manifest: JsonObject) => fieldAt(manifest, 'metadata', 'namespace') === region
-  return deployment.manifests.some(isThere) && versions.some(({ image }) => deployment.images.includes(image))
+  if (names.length > 0) return serverGroups.some(({ name }) => names.includes(name))
+  const isThere = deployment.manifests.some(({ namespace }) => namespace === region)
+  return isThere && versions.some(({ image }) => deployment.images.includes(image))
 }
 
 interface PromotionParts {
@@ -287,17 +296,13 @@ function toPipeline(pipeline: JsonObject, environment: Environment): JsonObject 
   return {
     id: String(id),
     name: String(name),
-    promotes: objectsOf(pipeline['stages']).some((stage) => promotesTo(stage, environment)),
+    promotes: hasPromotion(pipeline, environment),
   }
 }
 
-function toPromotionRun(run: JsonObject, environment: Environment): JsonObject[] {
-  const stage = objectsOf(run['stages']).find(
-    (each) =>
-      each['parentStageId'] == null && ['RUNNING', 'PAUSED'].includes(String(each['status'])) && promotesTo(each, environment),
+function toPromotionRun({ id, name, stages }: Run, environment: Environment): JsonObject[] {
+  const stage = stages.find(
+    (each) => each.parentStageId === undefined && ['RUNNING', 'PAUSED'].includes(each.status) && promotesTo(each, environment),
   )
-  if (stage === undefined) return []
-  return [
-    { id: String(run['id']), pipeline: String(run['name']), waitsFor: textOf(fieldOf(stage['context'], 'waiting.for')) ?? null },
-  ]
+  return stage === undefined ? [] : [{ id, pipeline: name, waitsFor: stage.context.waitsFor ?? null }]
 }

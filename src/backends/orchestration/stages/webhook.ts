@@ -1,8 +1,11 @@
 /** `webhook`: calls an address, and follows the work that it starts (docs/contracts/orchestration.md#webhook-stages). */
 import http from 'node:http'
 import { formatJson, parseJson } from '../../../json/json.ts'
-import { fieldOf, isTrue, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
+import { shape } from '../../../json/shape.ts'
+import { fieldAt, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { CallError } from '../../../net/call.ts'
+import { webhook } from '../../../stage-types/control.ts'
+import { readFields } from '../../../stage-types/read-fields.ts'
 import { isReadMethod } from '../../../telemetry/methods.ts'
 import type { OutsideAnswer, OutsideRequest } from '../../outside/call-outside.ts'
 import { valueAt } from '../../pipelines/json-path.ts'
@@ -10,8 +13,9 @@ import { bindExpected } from '../artifact-binding.ts'
 import { distinctArtifacts } from '../artifacts-at-hand.ts'
 import { failureRecord, StageError } from '../machine/failure.ts'
 import { passedMs } from '../machine/timeout.ts'
-import { repeatedKey } from '../model.ts'
+import { repeatedKey, type Stage } from '../model.ts'
 import { maskCopies } from '../secrets.ts'
+import { expectsArtifacts } from './manifests/produced-artifacts.ts'
 import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
 
 const minuteMs = 60_000
@@ -35,37 +39,51 @@ const bind: Step = { name: 'bindProducedArtifacts', decide: bindArtifacts }
 export const webhookStage = {
   type: 'webhook',
   steps: [create, pause, monitor, bind],
-  chooseSteps({ context: settings }) {
-    const waits = isTrue(settings['waitForCompletion'])
-    const monitorsOnly = isTrue(settings['monitorOnly'])
+  chooseSteps({ context }) {
+    const { waitForCompletion, monitorOnly, waitBeforeMonitor } = settingsOf(context)
     return [
-      ...(monitorsOnly ? [] : [create]),
-      ...(waits && (numberOf(settings['waitBeforeMonitor']) ?? 0) > 0 ? [pause] : []),
-      ...(waits || monitorsOnly ? [monitor] : []),
-      ...(listOf(settings['expectedArtifacts']).length > 0 ? [bind] : []),
+      ...(monitorOnly ? [] : [create]),
+      ...(waitForCompletion && waitBeforeMonitor > 0 ? [pause] : []),
+      ...(waitForCompletion || monitorOnly ? [monitor] : []),
+      ...(expectsArtifacts(context) ? [bind] : []),
     ]
   },
   forgets: ['webhook', 'statusEndpoint', 'waitBeforeMonitorSince', repeatedKey],
   onCancel: cancelWebhook,
 } satisfies StageType
 
+function settingsOf(context: JsonObject) {
+  return readFields(webhook.fields, context)
+}
+
+type Settings = ReturnType<typeof settingsOf>
+
+/** What the steps note in the context, as clients read it. */
+const toNotes = shape({ webhook: objectOf, statusEndpoint: textOf, waitBeforeMonitorSince: numberOf })
+const toCall = shape({ statusEndpoint: textOf, body: toAny, monitor: objectOf })
+const toMonitor = shape({ pastStatusCodes: listOf, body: toAny })
+
+function toAny(value: unknown): unknown {
+  return value
+}
+
 async function callWebhook(context: TaskContext): Promise<TaskResult> {
-  const settings = context.stage.context
-  const url = textOf(settings['url'])
+  const settings = settingsOf(context.stage.context)
+  const { url, payload } = settings
   if (url === undefined) throw new StageError(['The webhook has no address: set "url".'])
-  const method = (textOf(settings['method']) ?? 'POST').toUpperCase()
-  const answer = await attempt(context, settings, { method, url, payload: settings['payload'] })
+  const method = settings.method.toUpperCase()
+  const answer = await attempt(context, { method, url, payload })
   if ('fault' in answer) return callFailed(method, answer)
   const body = parseBody(answer.text)
-  const webhook: JsonObject = { ...shownAnswer(answer, body) }
+  const called = shownAnswer(answer, body)
   const outcome = outcomeOf(settings, answer.status)
-  if (outcome === 'again') return { status: 'RUNNING', context: { webhook } }
-  if (outcome === 'failed') return failed(webhook, `The webhook answered with status ${answer.status}.`)
-  if (!isTrue(settings['waitForCompletion'])) return { status: 'SUCCEEDED', context: { webhook }, outputs: { webhook } }
-  const endpoint = statusEndpointOf(settings, { url, answer, body })
+  if (outcome === 'again') return { status: 'RUNNING', context: { webhook: called } }
+  if (outcome === 'failed') return failed(called, `The webhook answered with status ${answer.status}.`)
+  if (!settings.waitForCompletion) return { status: 'SUCCEEDED', context: { webhook: called }, outputs: { webhook: called } }
+  const statusEndpoint = statusEndpointOf(settings, { url, answer, body })
   const unknown = 'The response of the webhook names no status address; check statusUrlResolution and statusUrlJsonPath.'
-  if (endpoint === undefined) return failed(webhook, unknown)
-  return { status: 'SUCCEEDED', context: { webhook: { ...webhook, statusEndpoint: endpoint }, statusEndpoint: endpoint } }
+  if (statusEndpoint === undefined) return failed(called, unknown)
+  return { status: 'SUCCEEDED', context: { webhook: { ...called, statusEndpoint }, statusEndpoint } }
 }
 
 interface CallTarget {
@@ -75,12 +93,8 @@ interface CallTarget {
 }
 
 /** An answer, or why there is none. The values of secrets are in the call alone. */
-async function attempt(
-  { callOutside, reveal }: TaskContext,
-  settings: JsonObject,
-  target: CallTarget,
-): Promise<OutsideAnswer | CallError> {
-  const { customHeaders } = settings
+async function attempt({ callOutside, reveal, stage }: TaskContext, target: CallTarget): Promise<OutsideAnswer | CallError> {
+  const { customHeaders } = settingsOf(stage.context)
   const { value, secrets } = await reveal({ customHeaders, ...target, payload: parsedPayload(target.payload) })
   try {
     const answer = await callOutside(requestOf(value))
@@ -111,27 +125,27 @@ function failed(webhook: JsonObject, message: string): TaskResult {
 }
 
 /** Those that would speak for the engine are left out. */
-export function headersOf(customHeaders: unknown): Record<string, string | string[]> {
+export function headersOf(customHeaders: JsonObject): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {}
-  for (const [name, value] of Object.entries(objectOf(customHeaders))) {
+  for (const [name, value] of Object.entries(customHeaders)) {
     if (/^x-spinnaker-/i.test(name)) continue
     headers[name.toLowerCase()] = Array.isArray(value) ? value.map(String) : String(value)
   }
   return headers
 }
 
-function requestOf({ method, url, payload, customHeaders }: CallTarget & { readonly customHeaders: unknown }): OutsideRequest {
+function requestOf({ method, url, payload, customHeaders }: CallTarget & { readonly customHeaders: JsonObject }): OutsideRequest {
   const headers = headersOf(customHeaders)
   const hasBody = payload !== undefined && payload !== null && payload !== '' && !isReadMethod(method)
   if (hasBody && headers['content-type'] === undefined) headers['content-type'] = 'application/json'
   return { method, url, headers, body: hasBody ? (typeof payload === 'string' ? payload : formatJson(payload)) : undefined }
 }
 
-function outcomeOf(settings: JsonObject, status: number): 'good' | 'again' | 'failed' {
+function outcomeOf(settings: Settings, status: number): 'good' | 'again' | 'failed' {
   if (status >= 200 && status < 400) return 'good'
-  const failFast = codesOf(settings['failFastStatusCodes']) ?? defaultFailFast
+  const failFast = codesOf(settings.failFastStatusCodes) ?? defaultFailFast
   if (failFast.includes(status)) return 'failed'
-  return isPassing(status, settings['webhookRetryStatusCodes']) ? 'again' : 'failed'
+  return isPassing(status, settings.webhookRetryStatusCodes) ? 'again' : 'failed'
 }
 
 /** @param further Status codes after which a call is repeated, too */
@@ -144,98 +158,105 @@ function codesOf(value: unknown): number[] | undefined {
 }
 
 /** Whether the status is asked of the address of the webhook itself. */
-export function callsOwnAddress(settings: JsonObject): boolean {
-  return (textOf(settings['statusUrlResolution']) ?? 'getMethod') === 'getMethod'
+export function callsOwnAddress(context: JsonObject): boolean {
+  return settingsOf(context).statusUrlResolution === 'getMethod'
 }
 
 function statusEndpointOf(
-  settings: JsonObject,
+  { statusUrlResolution, statusUrlJsonPath }: Settings,
   { url, answer, body }: { url: string; answer: OutsideAnswer; body: unknown },
 ): string | undefined {
-  if (callsOwnAddress(settings)) return url
-  const isHeader = settings['statusUrlResolution'] === 'locationHeader'
-  const found = isHeader ? answer.headers['location'] : textOf(jsonAt(body, settings['statusUrlJsonPath']))
-  return typeof found === 'string' ? URL.parse(found, url)?.href : undefined
+  if (statusUrlResolution === 'getMethod') return url
+  const isHeader = statusUrlResolution === 'locationHeader'
+  const found = isHeader ? answer.headers['location'] : jsonAt(body, statusUrlJsonPath)
+  return typeof found === 'string' && found !== '' ? URL.parse(found, url)?.href : undefined
 }
 
 function waitBeforeMonitor({ execution, stage, now }: TaskContext): TaskResult {
-  const begun = numberOf(stage.context['waitBeforeMonitorSince']) ?? now
-  const remainingMs = (numberOf(stage.context['waitBeforeMonitor']) ?? 0) * 1000 - passedMs(execution, begun, now)
-  const context = { waitBeforeMonitorSince: begun }
+  const { waitBeforeMonitorSince = now } = toNotes(stage.context)
+  const { waitBeforeMonitor: seconds } = settingsOf(stage.context)
+  const remainingMs = seconds * 1000 - passedMs(execution, waitBeforeMonitorSince, now)
+  const context = { waitBeforeMonitorSince }
   return remainingMs <= 0 ? { status: 'SUCCEEDED', context } : { status: 'RUNNING', context, pollMs: remainingMs }
 }
 
 async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
-  const settings = context.stage.context
-  const webhook = objectOf(settings['webhook'])
-  const own = isTrue(settings['monitorOnly']) || !callsOwnAddress(settings) ? undefined : textOf(settings['url'])
-  const url = own ?? textOf(settings['statusEndpoint']) ?? textOf(webhook['statusEndpoint']) ?? textOf(settings['url'])
+  const { stage, now } = context
+  const settings = settingsOf(stage.context)
+  const url = monitoredUrl(stage, settings)
   if (url === undefined) throw new StageError(['The webhook has no status address: set "statusEndpoint".'])
-  const elapsedMs = context.now - (context.stage.startTime ?? context.now)
+  const { webhook: called } = toNotes(stage.context)
+  const before = toCall(called).monitor
+  const elapsedMs = now - (stage.startTime ?? now)
   const again = (monitor: JsonObject): TaskResult => ({
     status: 'RUNNING',
-    context: { webhook: { ...webhook, monitor: { ...objectOf(webhook['monitor']), ...monitor } } },
+    context: { webhook: { ...called, monitor: { ...before, ...monitor } } },
     pollMs: elapsedMs < minuteMs ? 1000 : 15_000,
   })
-  const answer = await attempt(context, settings, { method: 'GET', url, payload: undefined })
+  const answer = await attempt(context, { method: 'GET', url, payload: undefined })
   if ('fault' in answer) {
     return answer.fault === 'forbidden' || answer.fault === 'failed'
-      ? failed({ ...webhook, monitor: { error: answer.message } }, answer.message)
+      ? failed({ ...called, monitor: { error: answer.message } }, answer.message)
       : again({ error: answer.message })
   }
-  const pastStatusCodes = [...listOf(objectOf(webhook['monitor'])['pastStatusCodes']), answer.status].slice(-100)
+  const pastStatusCodes = [...toMonitor(before).pastStatusCodes, answer.status].slice(-100)
   const body = parseBody(answer.text)
-  const seen: JsonObject = { ...shownAnswer(answer, body), pastStatusCodes, ...progressOf(settings, body) }
+  const seen = { ...shownAnswer(answer, body), pastStatusCodes, ...progressOf(settings, body) }
   if (isPolledAgain(settings, answer.status, pastStatusCodes)) return again(seen)
   if (answer.status >= 400)
-    return failed({ ...webhook, monitor: seen }, `The status address answered with status ${answer.status}.`)
-  const path = textOf(settings['statusJsonPath'])
-  if (path === undefined) return ended('SUCCEEDED', webhook, seen)
+    return failed({ ...called, monitor: seen }, `The status address answered with status ${answer.status}.`)
+  const path = settings.statusJsonPath
+  if (path === undefined) return ended('SUCCEEDED', called, seen)
   const value = jsonAt(body, path)
   const percentage = typeof value === 'boolean' ? undefined : numberOf(value)
   if (percentage !== undefined) {
     const shown = { ...seen, percentComplete: percentage, resolvedValue: percentage }
-    return percentage === 100 ? ended('SUCCEEDED', webhook, shown) : again(shown)
+    return percentage === 100 ? ended('SUCCEEDED', called, shown) : again(shown)
   }
   const status = statusOf(settings, value)
   const shown = { ...seen, resolvedValue: value }
-  return status === 'RUNNING' ? again(shown) : ended(status, webhook, shown)
+  return status === 'RUNNING' ? again(shown) : ended(status, called, shown)
+}
+
+function monitoredUrl({ context }: Stage, { monitorOnly, statusUrlResolution, url, statusEndpoint }: Settings) {
+  const own = monitorOnly || statusUrlResolution !== 'getMethod' ? undefined : url
+  return own ?? statusEndpoint ?? toCall(toNotes(context).webhook).statusEndpoint ?? url
 }
 
 /** @param pastStatusCodes The last one included */
-function isPolledAgain(settings: JsonObject, status: number, pastStatusCodes: readonly unknown[]): boolean {
-  const maxRetries = numberOf(objectOf(objectOf(settings['retries'])[status])['maxAttempts'])
+function isPolledAgain({ retries, retryStatusCodes }: Settings, status: number, pastStatusCodes: readonly unknown[]): boolean {
+  const maxRetries = numberOf(fieldAt(retries, String(status), 'maxAttempts'))
   if (maxRetries !== undefined) return pastStatusCodes.filter((code) => code === status).length <= maxRetries
-  return isPassing(status, settings['retryStatusCodes'])
+  return isPassing(status, retryStatusCodes)
 }
 
-function ended(status: 'SUCCEEDED' | 'CANCELED' | 'TERMINAL', webhook: JsonObject, monitor: JsonObject): TaskResult {
-  const whole = { ...webhook, monitor }
+function ended(status: 'SUCCEEDED' | 'CANCELED' | 'TERMINAL', called: JsonObject, monitor: JsonObject): TaskResult {
+  const whole = { ...called, monitor }
   if (status === 'TERMINAL')
     return failed(whole, `The work that the webhook started ended with "${String(monitor['resolvedValue'])}".`)
   return { status, context: { webhook: whole }, outputs: { webhook: whole } }
 }
 
-function statusOf(settings: JsonObject, value: unknown): 'SUCCEEDED' | 'CANCELED' | 'TERMINAL' | 'RUNNING' {
+function statusOf(settings: Settings, value: unknown): 'SUCCEEDED' | 'CANCELED' | 'TERMINAL' | 'RUNNING' {
   const wanted = String(value).trim().toLowerCase()
-  const isIn = (list: unknown) =>
+  const isIn = (list = '') =>
     wanted !== '' &&
-    String(list ?? '')
+    list
       .toLowerCase()
       .split(',')
       .some((each) => each.trim() === wanted)
-  if (isIn(settings['successStatuses'])) return 'SUCCEEDED'
-  if (isIn(settings['canceledStatuses'])) return 'CANCELED'
-  return isIn(settings['terminalStatuses']) ? 'TERMINAL' : 'RUNNING'
+  if (isIn(settings.successStatuses)) return 'SUCCEEDED'
+  if (isIn(settings.canceledStatuses)) return 'CANCELED'
+  return isIn(settings.terminalStatuses) ? 'TERMINAL' : 'RUNNING'
 }
 
-function progressOf(settings: JsonObject, body: unknown): JsonObject {
-  const message = jsonAt(body, settings['progressJsonPath'])
+function progressOf({ progressJsonPath }: Settings, body: unknown): JsonObject {
+  const message = jsonAt(body, progressJsonPath)
   return message === undefined ? {} : { progressMessage: String(message) }
 }
 
-function jsonAt(body: unknown, path: unknown): unknown {
-  if (typeof path !== 'string' || path === '') return undefined
+function jsonAt(body: unknown, path: string | undefined): unknown {
+  if (path === undefined) return undefined
   let steps = 0
   return valueAt(body, path, (count) => {
     steps += count
@@ -244,19 +265,16 @@ function jsonAt(body: unknown, path: unknown): unknown {
 }
 
 async function cancelWebhook(context: TaskContext): Promise<void> {
-  const settings = context.stage.context
-  const url = textOf(settings['cancelEndpoint'])
+  const { cancelEndpoint: url, cancelMethod, cancelPayload: payload } = settingsOf(context.stage.context)
   if (url === undefined) return
-  const method = (textOf(settings['cancelMethod']) ?? 'POST').toUpperCase()
-  const answer = await attempt(context, settings, { method, url, payload: settings['cancelPayload'] })
+  const answer = await attempt(context, { method: cancelMethod.toUpperCase(), url, payload })
   if ('fault' in answer && answer.fault !== 'forbidden') throw answer
 }
 
 /** Artifacts that the response names, bound to those that the stage expects. */
 function bindArtifacts({ stage }: TaskContext): TaskResult {
-  const webhook = objectOf(stage.context['webhook'])
-  const bodies = [fieldOf(webhook['monitor'], 'body'), webhook['body']]
-  const received = bodies.map((body) => fieldOf(body, 'artifacts')).find(Array.isArray) ?? []
+  const { monitor, body } = toCall(toNotes(stage.context).webhook)
+  const received = [toMonitor(monitor).body, body].map((each) => objectOf(each)['artifacts']).find(Array.isArray) ?? []
   const expected = objectsOf(stage.context['expectedArtifacts'])
   const resolved = bindExpected(expected, { among: received, isUnique: true, missing: 'The webhook has returned no artifact' })
   const artifacts = distinctArtifacts([...received, ...resolved.map(({ boundArtifact }) => boundArtifact)])

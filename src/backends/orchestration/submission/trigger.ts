@@ -1,5 +1,6 @@
 /** Completion of the trigger of a submission, and of its parameters. @see docs/contracts/orchestration.md#trigger */
-import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
+import { list, or, shape } from '../../../json/shape.ts'
+import { isObject, isTrue, type JsonObject, listOf, objectOf, textOf } from '../../../json/values.ts'
 import { checkOnApplication } from '../../../ports/access.ts'
 import type { Caller } from '../../../ports/caller.ts'
 import { artifactsOfExecution } from '../artifacts-at-hand.ts'
@@ -8,22 +9,27 @@ import { executionView } from '../execution-view.ts'
 import type { Execution, Trigger } from '../model.ts'
 import type { ExecutionStore } from '../store.ts'
 
+/** Of a submission; further members are kept. */
+const toTrigger = shape({
+  type: or(textOf, 'manual'),
+  user: textOf,
+  parameters: objectOf,
+  artifacts: listOf,
+  notifications: listOf,
+  rebake: isTrue,
+  dryRun: isTrue,
+  strategy: isTrue,
+  resolvedExpectedArtifacts: listOf,
+  correlationId: (value) => (typeof value === 'string' ? value : undefined),
+})
+
+const toParents = shape({ parentPipelineId: textOf, parentExecution: shape({ id: textOf }) })
+
 /** @param caller Counts when the trigger names no user. */
-export function normaliseTrigger(given: unknown, { user }: Caller, { store }: EngineOptions): Trigger {
-  const trigger = withParent(objectOf(given), store)
-  return {
-    ...trigger,
-    type: textOf(trigger['type']) ?? 'manual',
-    user: textOf(trigger['user']) ?? user ?? '[anonymous]',
-    parameters: objectOf(trigger['parameters']),
-    artifacts: listOf(trigger['artifacts']),
-    notifications: listOf(trigger['notifications']),
-    rebake: isTrue(trigger['rebake']),
-    dryRun: isTrue(trigger['dryRun']),
-    strategy: isTrue(trigger['strategy']),
-    resolvedExpectedArtifacts: listOf(trigger['resolvedExpectedArtifacts']),
-    correlationId: typeof trigger['correlationId'] === 'string' ? trigger['correlationId'] : undefined,
-  }
+export function normaliseTrigger(submitted: unknown, { user = '[anonymous]' }: Caller, { store }: EngineOptions): Trigger {
+  const given = withParent(objectOf(submitted), store)
+  const trigger = toTrigger(given)
+  return { ...given, ...trigger, user: trigger.user ?? user }
 }
 
 /**
@@ -33,9 +39,8 @@ export function normaliseTrigger(given: unknown, { user }: Caller, { store }: En
  * @throws {PortError} 403, 503
  */
 export async function checkParentReadable(given: unknown, caller: Caller, { store, accessOf }: EngineOptions): Promise<void> {
-  const trigger = objectOf(given)
-  const ids = new Set([textOf(trigger['parentPipelineId']), textOf(objectOf(trigger['parentExecution'])['id'])])
-  for (const id of ids) {
+  const { parentPipelineId, parentExecution } = toParents(given)
+  for (const id of new Set([parentPipelineId, parentExecution.id])) {
     const parent = id === undefined ? undefined : store.load(id)
     if (parent !== undefined) checkOnApplication(await accessOf(caller.user), parent.application, 'READ')
   }
@@ -43,17 +48,23 @@ export async function checkParentReadable(given: unknown, caller: Caller, { stor
 
 /** A trigger that only names its parent gets the whole of it; an unknown parent is ignored. */
 function withParent(trigger: JsonObject, store: ExecutionStore): JsonObject {
-  const parentId = trigger['parentPipelineId']
-  if (typeof parentId !== 'string' || isObject(trigger['parentExecution'])) return trigger
-  const parent = store.load(parentId)
-  if (parent === undefined || parent.type !== 'PIPELINE') return trigger
+  const { parentPipelineId: id } = toParents(trigger)
+  if (id === undefined || isObject(trigger['parentExecution'])) return trigger
+  const parent = store.load(id)
+  if (parent?.type !== 'PIPELINE') return trigger
   return {
     ...trigger,
+    ...parentFields(parent),
+    artifacts: [...toTrigger(trigger).artifacts, ...artifactsOfExecution(parent)],
+  }
+}
+
+function parentFields(parent: Execution): JsonObject {
+  return {
     parentExecution: executionView(parent),
     parentPipelineName: parent.name,
     parentStatus: parent.status,
     isPipeline: true,
-    artifacts: [...listOf(trigger['artifacts']), ...artifactsOfExecution(parent)],
   }
 }
 
@@ -62,11 +73,8 @@ export function triggerOfChild(parent: Execution, more: JsonObject): JsonObject 
   return {
     type: 'pipeline',
     user: parent.trigger.user,
-    parentExecution: executionView(parent),
+    ...parentFields(parent),
     parentPipelineId: parent.id,
-    parentPipelineName: parent.name,
-    parentStatus: parent.status,
-    isPipeline: true,
     parameters: {},
     strategy: false,
     dryRun: parent.trigger.dryRun,
@@ -74,13 +82,13 @@ export function triggerOfChild(parent: Execution, more: JsonObject): JsonObject 
   }
 }
 
+const toDeclared = list(shape({ name: textOf, default: (value) => value }))
+
 /** Missing parameters take their defaults; an empty text is a value. */
 export function withDefaultParameters(given: JsonObject, declared: unknown): JsonObject {
-  const defaults: [string, unknown][] = []
-  for (const parameter of listOf(declared)) {
-    if (!isObject(parameter) || typeof parameter['name'] !== 'string') continue
-    const { name, default: value } = parameter
-    if ((fieldOf(given, name) ?? undefined) === undefined && value !== undefined && value !== null) defaults.push([name, value])
-  }
-  return { ...given, ...Object.fromEntries(defaults) }
+  const missing = toDeclared(declared).filter(
+    ({ name, default: value }) =>
+      name !== undefined && value !== undefined && ((Object.hasOwn(given, name) ? given[name] : undefined) ?? null) === null,
+  )
+  return { ...given, ...Object.fromEntries(missing.map(({ name, default: value }) => [name, value])) }
 }

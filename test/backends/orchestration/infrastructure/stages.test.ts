@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { deploymentOf } from '../../../../src/environments/pipelines.ts'
+import { deploymentsOf, toRun } from '../../../../src/environments/pipelines.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { at, startEngine, type TaskView, type TestEngine } from '../support.ts'
 import { type CloudService, createCloudService } from './cloud-service.ts'
@@ -306,8 +306,8 @@ test('a deployment takes the image that a build or trigger brings', async (t) =>
   ]
   const deployed: unknown[] = []
   for (const run of runs) {
-    const { stages: done, ...execution } = await engine.ends(await engine.run({ application: 'shop', ...run }), 'SUCCEEDED')
-    for (const stage of done) deployed.push(...deploymentOf(execution, { ...stage }).map(({ images }) => images))
+    const execution = await engine.ends(await engine.run({ application: 'shop', ...run }), 'SUCCEEDED')
+    deployed.push(...deploymentsOf([toRun(execution)]).map(({ images }) => images))
   }
   assert.deepEqual(deployed, [['shop:7'], ['shop-eu:1']])
   const created = cloud.operations.filter(([name]) => name === 'createServerGroup')

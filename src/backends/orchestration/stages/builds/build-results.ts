@@ -1,5 +1,6 @@
 /** Results of a build: properties and artifacts, as outputs of its stage. */
-import { fieldOf, type JsonObject, listOf, objectOf, textOf } from '../../../../json/values.ts'
+import { shape } from '../../../../json/shape.ts'
+import { type JsonObject, listOf } from '../../../../json/values.ts'
 import { buildFields } from '../../../../stage-types/builds.ts'
 import { stageFields } from '../../../../stage-types/common.ts'
 import { namesOf } from '../../../../stage-types/description.ts'
@@ -8,7 +9,7 @@ import { StageError } from '../../machine/failure.ts'
 import { type Stage, waitingKey } from '../../model.ts'
 import { minuteMs } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { buildOf, noWait, waitFor } from './build-context.ts'
+import { buildOf, notesOf, noWait, settingsOf, waitFor } from './build-context.ts'
 import { type Build, nameOf, type Reading, readArtifacts, readProperties } from './build-service.ts'
 
 const reading = { pollMs: 5000, timeoutMs: minuteMs } as const
@@ -22,7 +23,7 @@ export const artifactsStep: Step = { name: 'getBuildArtifacts', ...reading, exec
 
 async function takeProperties(context: TaskContext): Promise<TaskResult> {
   const build = buildOf(context.stage)
-  const file = textOf(context.stage.context['propertyFile']) ?? ''
+  const { propertyFile: file = '' } = settingsOf(context.stage)
   const { found, missing } = await readProperties(context, build, file)
   if (found === undefined) return waitFor(context, missing, reading.pollMs)
   if (Object.keys(found).length > 0) return { status: 'SUCCEEDED', ...toResults(found) }
@@ -35,7 +36,7 @@ async function takeProperties(context: TaskContext): Promise<TaskResult> {
 
 /** What a build that failed has archived may say more about it. */
 export async function findProperties(context: TaskContext, build: Build): Promise<Pick<TaskResult, 'context' | 'outputs'>> {
-  const file = textOf(context.stage.context['propertyFile'])
+  const { propertyFile: file } = settingsOf(context.stage)
   if (file === undefined) return {}
   const { found = {} } = await readProperties(context, build, file).catch((): Partial<Reading> => ({}))
   return toResults(found)
@@ -56,15 +57,16 @@ const ownKeys = new Set([
 ])
 
 /** Keys of the context that are from the build, and hold no expressions of the author. */
-export function keysOfBuild({ context }: Pick<Stage, 'context'>): string[] {
-  const properties = Object.keys(objectOf(context['propertyFileContents'])).filter((key) => !ownKeys.has(key))
+export function keysOfBuild(stage: Pick<Stage, 'context'>): string[] {
+  const properties = Object.keys(notesOf(stage).propertyFileContents).filter((key) => !ownKeys.has(key))
   return [...properties, 'propertyFileContents', 'buildInfo', 'resolvedExpectedArtifacts', 'artifacts', waitingKey]
 }
 
 async function takeArtifacts(context: TaskContext): Promise<TaskResult> {
   const { stage } = context
-  const file = textOf(stage.context['propertyFile'])
-  const artifacts = await readArtifacts(context, buildOf(stage), file)
-  const archived = listOf(fieldOf(stage.context['buildInfo'], 'artifacts'))
-  return { status: 'SUCCEEDED', outputs: { artifacts: distinctArtifacts([...artifacts, ...archived]) } }
+  const artifacts = await readArtifacts(context, buildOf(stage), settingsOf(stage).propertyFile)
+  const { buildInfo: archived } = toArchived(stage.context)
+  return { status: 'SUCCEEDED', outputs: { artifacts: distinctArtifacts([...artifacts, ...archived.artifacts]) } }
 }
+
+const toArchived = shape({ buildInfo: shape({ artifacts: listOf }) })

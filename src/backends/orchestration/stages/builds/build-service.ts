@@ -1,7 +1,8 @@
 /** Calls of stages to the build service (docs/contracts/builds.md). */
 import type { ServiceAnswer } from '../../../../external/service-call.ts'
 import { formatJson } from '../../../../json/json.ts'
-import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { list, or, type ShapeOf, shape } from '../../../../json/shape.ts'
+import { fieldOf, isObject, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { encodeSegments, formatQuery, pathTo } from '../../../../net/encode-path.ts'
 import { RetryableError, StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
@@ -24,11 +25,22 @@ export type Reading =
 /** After these, the service may still have it. */
 const passing = [404, 500, 503]
 
-/** Results with which a build is over. */
-const results: readonly unknown[] = ['SUCCESS', 'UNSTABLE', 'FAILURE', 'ABORTED', 'NOT_BUILT']
+export const toQueueItem = shape({ number: numberOf, cancelled: isTrue, why: textOf })
 
-export function isOver({ building, running, result }: JsonObject): boolean {
-  return !isTrue(building) && !isTrue(running) && results.includes(result)
+export const toBuild = shape({
+  building: isTrue,
+  running: isTrue,
+  result: or(textOf, ''),
+  reason: textOf,
+  url: textOf,
+  testResults: list(shape({ failCount: or(numberOf, 0), totalCount: or(numberOf, 0) })),
+})
+
+/** Results with which a build is over. */
+const results = ['SUCCESS', 'UNSTABLE', 'FAILURE', 'ABORTED', 'NOT_BUILT']
+
+export function isOver({ building, running, result }: ShapeOf<typeof toBuild>): boolean {
+  return !building && !running && results.includes(result)
 }
 
 /** `build 7 of "app" on "ci-main"` */

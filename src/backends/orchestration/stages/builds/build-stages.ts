@@ -1,9 +1,9 @@
 /** Stages that run a build and hand its results on (docs/contracts/orchestration.md#build-stages). */
-import { objectOf, textOf } from '../../../../json/values.ts'
-import { isFalse, type Stage } from '../../model.ts'
+import { objectOf } from '../../../../json/values.ts'
+import type { Stage } from '../../model.ts'
 import { bindStep, expectsArtifacts } from '../manifests/produced-artifacts.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
-import { buildJobOf } from './build-context.ts'
+import { buildJobOf, settingsOf } from './build-context.ts'
 import { artifactsStep, keysOfBuild, propertiesStep } from './build-results.ts'
 import { monitorStep, queueStep } from './follow-build.ts'
 import { scriptOrder } from './script.ts'
@@ -26,7 +26,7 @@ export function createBuildStages(script: ScriptSettings): readonly StageType[] 
 }
 
 function orderOf({ stage }: TaskContext): BuildOrder {
-  return { ...buildJobOf(stage), parameters: objectOf(stage.context['parameters']) }
+  return { ...buildJobOf(stage), parameters: settingsOf(stage).parameters }
 }
 
 function buildStage(type: string, title: string, order: (context: TaskContext) => BuildOrder): StageType {
@@ -37,13 +37,13 @@ function buildStage(type: string, title: string, order: (context: TaskContext) =
   return {
     type,
     steps,
-    chooseSteps({ context }) {
-      const waits = !isFalse(context['waitForCompletion'])
+    chooseSteps(stage) {
+      const { waitForCompletion: waits, propertyFile } = settingsOf(stage)
       const isChosen = new Map<Step, boolean>([
         [monitor, waits],
-        [propertiesStep, waits && textOf(context['propertyFile']) !== undefined],
+        [propertiesStep, waits && propertyFile !== undefined],
         [artifactsStep, waits],
-        [bindStep, expectsArtifacts(context)],
+        [bindStep, expectsArtifacts(stage.context)],
       ])
       return steps.filter((step) => isChosen.get(step) ?? true)
     },

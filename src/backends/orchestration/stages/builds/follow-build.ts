@@ -1,11 +1,12 @@
 /** Steps that follow a build from the queue to its end, and its result (docs/contracts/orchestration.md#build-stages). */
-import { isTrue, type JsonObject, numberOf, objectsOf, textOf } from '../../../../json/values.ts'
+import type { ShapeOf } from '../../../../json/shape.ts'
+import type { JsonObject } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { hourMs } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { buildJobOf, buildOf, noWait, pauseFor, queueItemOf, waitFor } from './build-context.ts'
+import { buildJobOf, buildOf, notesOf, noWait, pauseFor, settingsOf, waitFor } from './build-context.ts'
 import { findProperties } from './build-results.ts'
-import { type Build, type BuildJob, isOver, nameOf, readBuild, readQueueItem } from './build-service.ts'
+import { type Build, type BuildJob, isOver, nameOf, readBuild, readQueueItem, toBuild, toQueueItem } from './build-service.ts'
 
 const following = { pollMs: 10_000, timeoutMs: 2 * hourMs, timeoutFollowsStage: true } as const
 
@@ -19,13 +20,13 @@ export function queueStep(name: string): Step {
 
 async function waitForNumber(context: TaskContext): Promise<TaskResult> {
   const place = buildJobOf(context.stage)
-  const item = queueItemOf(context.stage)
+  const { queuedBuild: item } = notesOf(context.stage)
   if (item === undefined) throw new StageError([`The stage has started no build of "${place.job}" on "${place.host}".`])
   const { found, missing } = await readQueueItem(context, place, item)
-  const number = numberOf(found?.['number'])
+  const { number, cancelled, why } = toQueueItem(found)
   if (number !== undefined) return { status: 'SUCCEEDED', context: { ...noWait, buildNumber: number } }
-  if (isTrue(found?.['cancelled'])) return taken(place)
-  const what = missing ?? textOf(found?.['why']) ?? `the build of "${place.job}" is in the queue of "${place.host}"`
+  if (cancelled) return taken(place)
+  const what = missing ?? why ?? `the build of "${place.job}" is in the queue of "${place.host}"`
   return waitFor(context, what, pauseFor(context, longestQueuePauseMs))
 }
 
@@ -45,36 +46,39 @@ async function waitForEnd(context: TaskContext): Promise<TaskResult> {
   const { found, missing } = await readBuild(context, build)
   if (found === undefined) return waitFor(context, missing)
   const known = { buildInfo: found }
-  if (!isOver(found)) {
+  const ended = toBuild(found)
+  const { result } = ended
+  if (!isOver(ended)) {
     const waiting = waitFor(context, `${nameOf(build)} has no result yet`)
     return { ...waiting, context: { ...waiting.context, ...known } }
   }
-  const isAccepted = found['result'] === 'UNSTABLE' && isTrue(stage.context['markUnstableAsSuccessful'])
-  if (found['result'] === 'SUCCESS' || isAccepted) {
+  if (result === 'SUCCESS' || (result === 'UNSTABLE' && settingsOf(stage).markUnstableAsSuccessful)) {
     return { status: 'SUCCEEDED', context: { ...noWait, ...known }, outputs: known }
   }
-  return failed(context, build, found)
+  return failed(context, build, known, describe(build, ended))
 }
 
 /** Properties of a build that failed may say more about it. */
-async function failed(context: TaskContext, build: Build, found: JsonObject): Promise<TaskResult> {
+async function failed(context: TaskContext, build: Build, known: { buildInfo: JsonObject }, text: string): Promise<TaskResult> {
   const properties = await findProperties(context, build)
-  const known = { buildInfo: found }
   return {
-    status: found['result'] === 'ABORTED' ? 'CANCELED' : 'TERMINAL',
-    context: { ...properties.context, ...noWait, ...known, exception: failureRecord('BuildFailed', [describe(build, found)]) },
+    status: known.buildInfo['result'] === 'ABORTED' ? 'CANCELED' : 'TERMINAL',
+    context: { ...properties.context, ...noWait, ...known, exception: failureRecord('BuildFailed', [text]) },
     outputs: { ...properties.outputs, ...known },
   }
 }
 
 /** What happened, why as far as the service knows, and where to read on. */
-function describe(build: Build, found: JsonObject): string {
-  const { result, reason, url } = found
-  const ending = endings[String(result)] ?? 'failed'
-  const [tests, why] = [describeTests(found), textOf(reason)?.trim().replace(/\.$/, '')]
+function describe(build: Build, { result, reason, url, testResults }: ShapeOf<typeof toBuild>): string {
+  const ending = endings[result] ?? 'failed'
+  const failures = testResults.reduce((sum, { failCount }) => sum + failCount, 0)
+  const total = testResults.reduce((sum, { totalCount }) => sum + totalCount, 0)
+  const tests = failures === 0 ? undefined : `${failures} of ${total} tests failed`
+  const why = reason?.trim().replace(/\.$/, '')
   const causes = (result === 'UNSTABLE' ? [tests ?? why] : [tests, why]).flatMap((cause) => cause ?? [])
-  const sentence = `${capitalized(nameOf(build))} ${ending}${causes.length === 0 ? '' : `: ${causes.join('. ')}`}.`
-  return textOf(url) === undefined ? sentence : `${sentence} See ${String(url)}.`
+  const name = nameOf(build)
+  const sentence = `${name.charAt(0).toUpperCase()}${name.slice(1)} ${ending}${causes.length === 0 ? '' : `: ${causes.join('. ')}`}.`
+  return url === undefined ? sentence : `${sentence} See ${url}.`
 }
 
 const endings: Readonly<Record<string, string>> = {
@@ -82,15 +86,4 @@ const endings: Readonly<Record<string, string>> = {
   ABORTED: 'was aborted',
   NOT_BUILT: 'was not built',
   UNSTABLE: 'is unstable, which the stage does not accept (markUnstableAsSuccessful)',
-}
-
-function describeTests({ testResults }: JsonObject): string | undefined {
-  const results = objectsOf(testResults)
-  const sum = (key: string) => results.reduce((total, each) => total + (numberOf(each[key]) ?? 0), 0)
-  const failures = sum('failCount')
-  return failures === 0 ? undefined : `${failures} of ${sum('totalCount')} tests failed`
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -1,7 +1,9 @@
 /** `script`: the job of the configuration runs a command (docs/contracts/orchestration.md#build-stages). */
-import { definedOf, isTrue, type JsonObject, textOf } from '../../../../json/values.ts'
+import { shape } from '../../../../json/shape.ts'
+import { definedOf, textOf } from '../../../../json/values.ts'
+import { script as description } from '../../../../stage-types/builds.ts'
+import { readFields } from '../../../../stage-types/read-fields.ts'
 import { StageError } from '../../machine/failure.ts'
-import { firstText } from '../infrastructure/cloud-context.ts'
 import type { TaskContext } from '../stage-type.ts'
 import type { ScriptSettings } from './settings.ts'
 import type { BuildOrder } from './start-build.ts'
@@ -20,28 +22,34 @@ export function scriptOrder({ stage, execution }: TaskContext, script: ScriptSet
   const { host = '' } = script
   const problem = describeMissingHost(script)
   if (problem !== undefined) throw new StageError([problem])
-  const job = textOf(stage.context['job']) ?? script.job
+  const settings = readFields(description.fields, stage.context)
+  const { job = script.job, repoUrl, account, region, cluster, image } = settings
   if (job === undefined) throw new StageError([`No job of "${host}" runs the command. Set "job", or script.job for all stages.`])
   const { strategy, parameters } = execution.trigger
+  const target = toTarget(strategy ? parameters : {})
   return {
     host,
     job,
-    parameters: toParameters(stage.context, isTrue(strategy) ? parameters : {}),
-    context: { master: host, job, REPO_URL: textOf(stage.context['repoUrl']) ?? 'default' },
+    // By the names that jobs of Spinnaker have.
+    parameters: definedOf({
+      SCRIPT_PATH: settings.scriptPath,
+      COMMAND: settings.command,
+      IMAGE_ID: image ?? target.image,
+      REGION_PARAM: region ?? target.region,
+      ENV_PARAM: account ?? target.account,
+      CLUSTER_PARAM: cluster ?? target.cluster,
+      CMC: settings.cmc,
+      REPO_URL: repoUrl,
+      REPO_BRANCH: settings.repoBranch,
+    }),
+    context: { master: host, job, REPO_URL: repoUrl ?? 'default' },
   }
 }
 
-/** By the names that jobs of Spinnaker have. @param strategy What a strategy is run for, where the stage does not say */
-function toParameters(context: JsonObject, strategy: JsonObject): JsonObject {
-  return definedOf({
-    SCRIPT_PATH: textOf(context['scriptPath']),
-    COMMAND: textOf(context['command']),
-    IMAGE_ID: textOf(context['image']) ?? firstText(strategy, 'amiName', 'imageId'),
-    REGION_PARAM: textOf(context['region']) ?? firstText(strategy, 'region', 'zone'),
-    ENV_PARAM: textOf(context['account']) ?? firstText(strategy, 'credentials'),
-    CLUSTER_PARAM: textOf(context['cluster']) ?? firstText(strategy, 'cluster'),
-    CMC: textOf(context['cmc']),
-    REPO_URL: textOf(context['repoUrl']),
-    REPO_BRANCH: textOf(context['repoBranch']),
-  })
-}
+/** What a strategy is run for, where the stage does not say. */
+const toTarget = shape({
+  image: [textOf, 'amiName', 'imageId'],
+  region: [textOf, 'region', 'zone'],
+  account: [textOf, 'credentials'],
+  cluster: textOf,
+})

@@ -1,11 +1,11 @@
 /** Start and stop of the build of a stage. */
-import { fieldAt, type JsonObject, numberOf } from '../../../../json/values.ts'
+import { fieldAt, type JsonObject } from '../../../../json/values.ts'
 import type { Stage } from '../../model.ts'
 import { isComplete } from '../../statuses.ts'
 import { minuteMs } from '../infrastructure/cloud-task.ts'
 import type { NewStage, StageType, Step, TaskContext } from '../stage-type.ts'
-import { buildJobOf, noWait, queueItemOf, waitFor } from './build-context.ts'
-import { type BuildJob, isOver, orderBuild, readBuild, readQueueItem, stopBuild } from './build-service.ts'
+import { buildJobOf, notesOf, noWait, waitFor } from './build-context.ts'
+import { type BuildJob, isOver, orderBuild, readBuild, readQueueItem, stopBuild, toBuild, toQueueItem } from './build-service.ts'
 
 const orderPauseMs = 30_000
 
@@ -42,17 +42,16 @@ function hasEnded({ execution, stage, findExecution }: TaskContext): boolean {
 
 /** A cancelled stage leaves no build running. */
 export async function stopStartedBuild(context: TaskContext): Promise<void> {
-  const item = queueItemOf(context.stage)
-  if (item === undefined) return
-  await stopItem(context, buildJobOf(context.stage), item, numberOf(context.stage.context['buildNumber']))
+  const { queuedBuild: item, buildNumber } = notesOf(context.stage)
+  if (item !== undefined) await stopItem(context, buildJobOf(context.stage), item, buildNumber)
 }
 
 /** @param known The build's number, unless the queue has to say it. */
 async function stopItem(context: TaskContext, job: BuildJob, item: string, known?: number): Promise<void> {
-  const number = known ?? numberOf((await readQueueItem(context, job, item)).found?.['number']) ?? 0
+  const number = known ?? toQueueItem((await readQueueItem(context, job, item)).found).number ?? 0
   if (number > 0) {
     const { found } = await readBuild(context, { ...job, number })
-    if (found !== undefined && isOver(found)) return
+    if (found !== undefined && isOver(toBuild(found))) return
   }
   await stopBuild(context, { ...job, number }, item)
 }
@@ -74,7 +73,7 @@ export const stopBuildStage: StageType = {
 /** A stage that has run out of time leaves no build running either. */
 export function stopAfterTimeout(stage: Stage): NewStage[] {
   const isTimeout = fieldAt(stage.context, 'exception', 'exceptionType') === 'TimeoutException'
-  if (!isTimeout || queueItemOf(stage) === undefined) return []
+  if (!isTimeout || notesOf(stage).queuedBuild === undefined) return []
   const { master, job, queuedBuild, buildNumber } = stage.context
   return [{ type: stopBuildStage.type, name: 'Stop the build', context: { master, job, queuedBuild, buildNumber } }]
 }

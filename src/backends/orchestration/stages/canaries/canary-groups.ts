@@ -1,5 +1,6 @@
 /** Baseline and canary that a canary stage deploys, as its `deployments` describe them. */
-import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { list, type ShapeOf, shape } from '../../../../json/shape.ts'
+import { type JsonObject, numberOf, objectOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Stage, StagePlace } from '../../model.ts'
@@ -22,15 +23,22 @@ export interface CanaryGroup {
   readonly percent: number | undefined
 }
 
+const toPair = shape({ control: objectOf, experiment: objectOf, trafficPercent: numberOf })
+
+const toDeployments = shape({ baseline: objectOf, serverGroupPairs: list(toPair), delayBeforeCleanup: (value) => value })
+
+export function deploymentsOf({ context }: Stage): ShapeOf<typeof toDeployments> {
+  return toDeployments(context['deployments'])
+}
+
 /**
  * What `deployments` of a canary stage asks for.
  *
  * @throws {StageError} when something is missing, or what runs already would be removed with the canary
  */
-export function canaryGroupsOf({ context }: Stage, ofExecution: string): CanaryGroup[] {
-  const deployments = objectOf(context['deployments'])
-  const baseline = baselineOf(deployments, ofExecution)
-  const pairs = objectsOf(deployments['serverGroupPairs'])
+export function canaryGroupsOf(stage: Stage, ofExecution: string): CanaryGroup[] {
+  const { serverGroupPairs: pairs } = deploymentsOf(stage)
+  const baseline = baselineOf(stage, ofExecution)
   if (pairs.length === 0) throw new StageError(['The stage deploys nothing: add a pair to "deployments.serverGroupPairs".'])
   const groups = pairs.flatMap((pair) => sides.map((side) => toCanaryGroup(pair, side, ofExecution)))
   const others = new Set([baseline.cluster])
@@ -58,27 +66,29 @@ export interface Baseline {
   readonly cluster: string
 }
 
-export function baselineOf({ baseline }: JsonObject, ofExecution: string): Baseline {
-  const settings = objectOf(baseline)
-  const [account, cluster] = [stageAccountOf(settings), textOf(settings['cluster'])]
+const toBaseline = shape({ cluster: textOf, application: textOf })
+
+export function baselineOf(stage: Stage, ofExecution: string): Baseline {
+  const { baseline } = deploymentsOf(stage)
+  const { cluster, application = ofExecution } = toBaseline(baseline)
+  const account = stageAccountOf(baseline)
   if (account === undefined || cluster === undefined) {
     throw new StageError([
       'The stage does not say what the baseline runs: set "account" and "cluster" in "deployments.baseline".',
     ])
   }
-  return { provider: stageProviderOf(settings), account, cluster, application: textOf(settings['application']) ?? ofExecution }
+  return { provider: stageProviderOf(baseline), account, cluster, application }
 }
 
-function toCanaryGroup(pair: JsonObject, side: Side, ofExecution: string): CanaryGroup {
-  const spec = objectOf(pair[side])
+function toCanaryGroup(pair: ShapeOf<typeof toPair>, side: Side, ofExecution: string): CanaryGroup {
+  const { [side]: spec, trafficPercent: percent } = pair
   const [account, regions] = [stageAccountOf(spec), placesOf(spec)]
   const field = `"deployments.serverGroupPairs[].${side}"`
   if (account === undefined || regions.length === 0) throw new StageError([`Set "account" and "region" in ${field}.`])
-  const percent = numberOf(pair['trafficPercent'])
   if (percent !== undefined && (percent < 1 || percent > 50)) {
     throw new StageError([`"trafficPercent" is ${percent}, and each of the two gets it: set it to a number from 1 to 50.`])
   }
-  const application = textOf(spec['application']) ?? ofExecution
+  const { application = ofExecution } = toBaseline(spec)
   const clusters = createdClustersOf(spec, application)
   return { side, spec, provider: stageProviderOf(spec), account, application, regions, clusters, percent }
 }

@@ -1,6 +1,9 @@
 /** Settings of a canary analysis, as the context of a stage has them. */
-import { definedOf, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { shape } from '../../../../json/shape.ts'
+import { definedOf, type JsonObject, numberOf } from '../../../../json/values.ts'
+import { canaryConfig } from '../../../../stage-types/canaries.ts'
 import { secondsOf } from '../../../../stage-types/duration.ts'
+import { readFields } from '../../../../stage-types/read-fields.ts'
 import { StageError } from '../../machine/failure.ts'
 
 export interface Thresholds {
@@ -10,10 +13,16 @@ export interface Thresholds {
   readonly marginal?: number
 }
 
+function readConfig(config: JsonObject) {
+  return readFields(canaryConfig.fields, config)
+}
+
+export type CanaryScope = ReturnType<typeof readConfig>['scopes'][number]
+
 export interface CanarySettings {
   /** Configuration and accounts, as inner stages have them. */
   readonly shared: JsonObject
-  readonly scopes: readonly JsonObject[]
+  readonly scopes: readonly CanaryScope[]
   /** Milliseconds since the epoch; undefined: the start of the analysis. */
   readonly startMs: number | undefined
   /** Undefined: the time to compare is still to come. */
@@ -30,47 +39,46 @@ export interface CanarySettings {
 }
 
 const minuteMs = 60_000
-const hourMs = 60 * minuteMs
 /** Thresholds of a stage that sets none. */
 const defaultThresholds: Thresholds = { pass: 75, marginal: 50 }
 
 /** @throws {StageError} naming the field that is missing or wrong */
 export function canarySettingsOf(config: JsonObject): CanarySettings {
-  const scopes = objectsOf(config['scopes'])
+  const {
+    scopes,
+    lifetimeDuration,
+    lifetimeHours,
+    beginCanaryAnalysisAfterMins,
+    canaryAnalysisIntervalMins,
+    lookbackMins,
+    baselineAnalysisOffsetInMins,
+    ...settings
+  } = readConfig(config)
   const [first] = scopes
   if (first === undefined) throw new StageError(['The stage compares nothing: add a scope to "canaryConfig.scopes".'])
-  if (textOf(config['canaryConfigId']) === undefined && textOf(config['canaryConfigName']) === undefined) {
+  if (settings.canaryConfigId === undefined && settings.canaryConfigName === undefined) {
     throw new StageError(['The stage names no canary configuration: set "canaryConfig.canaryConfigId".'])
   }
-  const minutes = (key: string) => (numberOf(config[key]) ?? 0) * minuteMs
-  const hours = numberOf(config['lifetimeHours'])
+  const ofHours = lifetimeHours === undefined ? undefined : lifetimeHours * 60 * minuteMs
   return {
-    shared: definedOf({
-      metricsAccountName: textOf(config['metricsAccountName']),
-      configurationAccountName: textOf(config['configurationAccountName']),
-      storageAccountName: textOf(config['storageAccountName']),
-      canaryConfigId: textOf(config['canaryConfigId']),
-      canaryConfigName: textOf(config['canaryConfigName']),
-      scoreThresholds: thresholdsOf(config),
-      siteLocal: objectOf(config['siteLocal']),
-    }),
+    shared: definedOf({ ...settings, scoreThresholds: thresholdsOf(config) }),
     scopes,
     startMs: momentOf(first, 'startTimeIso'),
     endMs: momentOf(first, 'endTimeIso'),
-    lifetimeMs: durationMs(config['lifetimeDuration'], 'lifetimeDuration') ?? (hours === undefined ? undefined : hours * hourMs),
-    warmUpMs: minutes('beginCanaryAnalysisAfterMins'),
-    intervalMs: minutes('canaryAnalysisIntervalMins') > 0 ? minutes('canaryAnalysisIntervalMins') : undefined,
-    lookbackMs: minutes('lookbackMins'),
-    baselineOffsetMs: minutes('baselineAnalysisOffsetInMins'),
-    stepSeconds: numberOf(first['step']) ?? 60,
+    lifetimeMs: durationMs(lifetimeDuration, 'lifetimeDuration') ?? ofHours,
+    warmUpMs: beginCanaryAnalysisAfterMins * minuteMs,
+    intervalMs: canaryAnalysisIntervalMins > 0 ? canaryAnalysisIntervalMins * minuteMs : undefined,
+    lookbackMs: lookbackMins * minuteMs,
+    baselineOffsetMs: baselineAnalysisOffsetInMins * minuteMs,
+    stepSeconds: first.step,
   }
 }
 
+const toThresholds = shape({ pass: numberOf, marginal: numberOf })
+
 /** Both are absent where the stage says that there are none. */
 export function thresholdsOf({ scoreThresholds }: JsonObject): Thresholds {
-  if (scoreThresholds === undefined) return defaultThresholds
-  const { pass, marginal } = objectOf(scoreThresholds)
-  return definedOf({ pass: numberOf(pass), marginal: numberOf(marginal) })
+  return scoreThresholds === undefined ? defaultThresholds : definedOf(toThresholds(scoreThresholds))
 }
 
 /** @throws {StageError} when it is no duration */
@@ -82,8 +90,8 @@ export function durationMs(value: unknown, field: string): number | undefined {
 }
 
 /** @throws {StageError} when the field holds no moment */
-function momentOf(scope: JsonObject, field: string): number | undefined {
-  const text = textOf(scope[field])
+function momentOf(scope: CanaryScope, field: 'startTimeIso' | 'endTimeIso'): number | undefined {
+  const { [field]: text } = scope
   if (text === undefined) return undefined
   const moment = Date.parse(text)
   if (Number.isNaN(moment)) throw new StageError([`"${field}" is "${text}": write it as 2026-01-31T08:00:00Z.`])

@@ -1,5 +1,5 @@
 /** `deployCanaryServerGroups`: deploys baseline and canary with equal shares of the traffic. */
-import { type JsonObject, objectOf } from '../../../../json/values.ts'
+import type { JsonObject } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
@@ -33,7 +33,7 @@ export const deployCanaryServerGroupsStage: StageType = {
 const deployNames = { control: 'Deploy control server groups', experiment: 'Deploy experiment server groups' } as const
 
 function deployments(place: StagePlace): NewStage[] {
-  const baseline = baselineOf(objectOf(canaryStageOf(place).context['deployments']), place.execution.application)
+  const baseline = baselineOf(canaryStageOf(place), place.execution.application)
   const groups = groupsAround(place)
   const clustersOf = (side: Side) => groups.filter((group) => group.side === side).map((group) => toCluster(group, baseline))
   const { provider, account, application, cluster } = baseline

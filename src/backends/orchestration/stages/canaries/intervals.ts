@@ -1,8 +1,8 @@
 /** Intervals of a canary analysis: their waits, and the times and scopes that each compares. */
-import { definedOf, type JsonObject, numberOf, objectOf, textOf } from '../../../../json/values.ts'
+import { definedOf, type JsonObject } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
-import { type CanarySettings, canarySettingsOf } from './canary-settings.ts'
+import { type CanaryScope, type CanarySettings, canarySettingsOf } from './canary-settings.ts'
 
 const mostIntervals = 1000
 
@@ -82,7 +82,7 @@ function scopesOf(canary: CanarySettings, { nowMs, offsetMs, pair }: IntervalPla
     step: stepSeconds,
   })
   const scopes = canary.scopes.map((scope) => [
-    textOf(scope['scopeName']) ?? 'default',
+    scope.scopeName,
     {
       controlScope: { ...sideOf(scope, 'control', pair), ...timesOf(baselineOffsetMs) },
       experimentScope: { ...sideOf(scope, 'experiment', pair), ...timesOf(0) },
@@ -92,8 +92,8 @@ function scopesOf(canary: CanarySettings, { nowMs, offsetMs, pair }: IntervalPla
 }
 
 /** @throws {StageError} when the scope names neither a baseline nor a canary, and the stage deploys none */
-function sideOf(scope: JsonObject, side: 'control' | 'experiment', pair: DeployedPair | undefined): JsonObject {
-  const given = objectOf(scope['extendedScopeParams'])
+function sideOf(scope: CanaryScope, side: 'control' | 'experiment', pair: DeployedPair | undefined): JsonObject {
+  const given = scope.extendedScopeParams
   if (pair !== undefined) {
     return {
       scope: pair[`${side}Scope`],
@@ -102,8 +102,7 @@ function sideOf(scope: JsonObject, side: 'control' | 'experiment', pair: Deploye
       extendedScopeParams: { dataset: 'regional', ...given, type: 'asg' },
     }
   }
-  const name = textOf(scope[`${side}Scope`]) ?? numberOf(scope[`${side}Scope`])
+  const { [`${side}Scope` as const]: name, [`${side}Location` as const]: location } = scope
   if (name === undefined) throw new StageError([`A scope names no ${side}: set "canaryConfig.scopes[].${side}Scope".`])
-  const location = textOf(scope[`${side}Location`])
-  return { scope: String(name), ...definedOf({ location }), extendedScopeParams: given }
+  return { scope: name, ...definedOf({ location }), extendedScopeParams: given }
 }

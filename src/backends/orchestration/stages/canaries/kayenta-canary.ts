@@ -1,5 +1,5 @@
 /** `kayentaCanary`: has kayenta compare a canary with its baseline, interval by interval, and deploys both where it is asked to. */
-import { numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
@@ -9,7 +9,7 @@ import { canarySettingsOf, thresholdsOf } from './canary-settings.ts'
 import { deployCanaryServerGroupsStage, hasDeployed } from './deploy-canaries.ts'
 import { intervalStages } from './intervals.ts'
 import { cleanupCanaryClustersStage, removeCanaryGroups } from './remove-canaries.ts'
-import { comparedWithPass, describeEarly, resolveCanaryConfigStage, runCanaryStage } from './run-canary.ts'
+import { comparedWithPass, describeEarly, judgmentOf, resolveCanaryConfigStage, runCanaryStage } from './run-canary.ts'
 
 const kayentaCanaryStage: StageType = {
   type: 'kayentaCanary',
@@ -92,11 +92,11 @@ function aggregateResults({ execution, stage }: TaskContext): TaskResult {
     ])
   const canaryScores = runs.map(({ context }) => context['canaryScore'])
   const { pass } = thresholdsOf(objectOf(stage.context['canaryConfig']))
-  const score = numberOf(last.context['canaryScore']) ?? 0
+  const { canaryScore: score = 0, ...judgment } = judgmentOf(last)
   const isGood = pass === undefined || score >= pass
-  const { canaryScoreReason, ...good } = last.context
   const comparison = pass === undefined ? 'and no pass threshold is set' : comparedWithPass(score, pass)
-  const canaryScoreMessage = describeEarly(last, isGood ? good : { ...good, canaryScoreReason }, comparison)
+  const shown = { ...judgment, canaryScore: score, ...(isGood && { canaryScoreReason: undefined }) }
+  const canaryScoreMessage = describeEarly(last, shown, comparison)
   const context = { canaryScores, canaryScoreMessage }
   if (isGood) return { status: 'SUCCEEDED', context }
   return { status: 'TERMINAL', context: { ...context, exception: failureRecord('CanaryFailed', [canaryScoreMessage]) } }
@@ -109,5 +109,5 @@ function judgedIntervals({ execution, stage }: StagePlace): Stage[] {
     .childrenOf(stage)
     .filter(({ type }) => type === runCanaryIntervalsStage.type)
     .flatMap((each) => graph.childrenOf(each))
-    .filter(({ type, context }) => type === runCanaryStage.type && numberOf(context['canaryScore']) !== undefined)
+    .filter((each) => each.type === runCanaryStage.type && judgmentOf(each).canaryScore !== undefined)
 }

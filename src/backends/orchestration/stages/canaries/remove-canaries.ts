@@ -1,6 +1,6 @@
 /** `cleanupCanaryClusters`, and the same after a cancellation: baseline and canary lose their traffic and go. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { objectOf, objectsOf } from '../../../../json/values.ts'
+import { objectsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { passedMs } from '../../machine/timeout.ts'
@@ -9,7 +9,7 @@ import { lastTaskOf, monitorStep, submitOperations, submitStep } from '../infras
 import { inPlace } from '../infrastructure/server-groups.ts'
 import { waitGoneStep } from '../infrastructure/waits.ts'
 import type { StageType, Submission, TaskContext, TaskResult } from '../stage-type.ts'
-import { type CanaryGroup, canaryGroupsOf, canaryStageOf, groupsAround } from './canary-groups.ts'
+import { type CanaryGroup, canaryGroupsOf, canaryStageOf, deploymentsOf, groupsAround } from './canary-groups.ts'
 import { durationMs } from './canary-settings.ts'
 import { hasDeployed } from './deploy-canaries.ts'
 
@@ -67,7 +67,7 @@ async function findGroups(context: TaskContext, groups: readonly CanaryGroup[]):
 
 /** For those who want to look at the server groups once they are without traffic. */
 function waitBeforeCleanup({ execution, stage, now }: TaskContext): TaskResult {
-  const { delayBeforeCleanup } = objectOf(canaryStageOf({ execution, stage }).context['deployments'])
+  const { delayBeforeCleanup } = deploymentsOf(canaryStageOf({ execution, stage }))
   const task = stage.tasks.find(({ name }) => name === 'waitBeforeCleanup')
   const wantedMs = durationMs(delayBeforeCleanup, 'delayBeforeCleanup') ?? 0
   const remainingMs = wantedMs - passedMs(execution, task?.startTime ?? now, now)

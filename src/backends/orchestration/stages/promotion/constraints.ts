@@ -4,6 +4,7 @@ import { type JsonObject, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
 import type { PlannedDeployment } from './deployments.ts'
+import type { Soak } from './places.ts'
 
 export interface Promotion {
   readonly application: string
@@ -13,8 +14,7 @@ export interface Promotion {
   readonly version: string
   readonly constraints: readonly Constraint[]
   readonly deployments: readonly PlannedDeployment[]
-  /** Context of the stage that waits for a soak time, beside the minutes. */
-  readonly soak: JsonObject
+  readonly soak: Omit<Soak, 'minutes'>
 }
 
 /** @throws {StageError} for a canary that nothing says how to deploy */

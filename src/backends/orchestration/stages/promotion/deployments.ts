@@ -4,16 +4,16 @@ import type { Environment } from '../../../../environments/declaration.ts'
 import { imagesIn, repositoryOf } from '../../../../environments/images.ts'
 import { deploysTo, toTarget } from '../../../../environments/pipelines.ts'
 import { type Running, type RunningCluster, runningIn, versionsOf } from '../../../../environments/running.ts'
-import { parseIfJson } from '../../../../json/json.ts'
-import { fieldAt, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import { list, or, type ShapeOf, shape } from '../../../../json/shape.ts'
+import { isObject, type JsonObject, objectOf, objectsOf, parseObject, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
-import { createdClustersOf, kubernetes } from '../infrastructure/cloud-context.ts'
+import { createdClustersOf, createdKey, groupsByRegion, kubernetes } from '../infrastructure/cloud-context.ts'
 import { withoutNotes } from '../infrastructure/server-group-operations.ts'
 import { withoutResults } from '../manifests/manifest-context.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
-import { applicationOf, type Places } from './places.ts'
+import { type Places, settingsOf } from './places.ts'
 
 /** Where a cluster of the environment before is to run. */
 interface Target {
@@ -42,13 +42,14 @@ export async function plannedDeployments(context: TaskContext, places: Places, r
   const gone = changed.find(({ account }) => !places.accounts.has(account))
   if (gone !== undefined) throw new StageError(findUnknownPlaces({ ...places.to, accounts: [gone.account] }, places.accounts))
   const former = formerDeployments(context, places)
+  const { application } = settingsOf(context)
   const toStage = (target: Target) =>
     target.source.provider === kubernetes ? manifestStage(context, target, former) : serverGroupStage(context, target, former)
   return Promise.all(
     changed.map(async (target) => {
       const { cluster, present } = target
       const stage = await toStage(target)
-      return { stage, cluster, isFirst: present === undefined, canary: canaryOf(target, stage, applicationOf(context)) }
+      return { stage, cluster, isFirst: present === undefined, canary: canaryOf(target, stage, application) }
     }),
   )
 }
@@ -97,26 +98,46 @@ function counterpartOf(cluster: string, from: Environment, to: Environment): str
   ])
 }
 
-/** Contexts of stages that have deployed to the environment, the latest first; then what pipelines would deploy. */
+const toPipeline = shape({ id: textOf, stages: list(shape({ clusters: objectsOf })) })
+
+const toDeployed = shape({
+  account: textOf,
+  credentials: textOf,
+  strategy: textOf,
+  namespaceOverride: textOf,
+  manifests: objectsOf,
+  created: [(value) => groupsByRegion(value, { provider: '', account: '' }), createdKey],
+})
+
+/** A stage that has deployed, and what its context says about it. */
+interface DoneStage extends ShapeOf<typeof toDeployed> {
+  readonly stage: Stage
+}
+
+/** Stages that have deployed to the environment, the latest first; then what pipelines would deploy. */
 interface Former {
-  readonly done: readonly Stage[]
+  readonly done: readonly DoneStage[]
   readonly defined: readonly JsonObject[]
 }
 
 function formerDeployments({ newestRunOf }: TaskContext, { to, pipelines }: Places): Former {
-  const concerned = pipelines.filter((pipeline) => deploysTo(pipeline, to))
-  const runs = concerned.flatMap(({ id }) => (textOf(id) === undefined ? [] : (newestRunOf(String(id), ['SUCCEEDED']) ?? [])))
+  const concerned = pipelines.filter((pipeline) => deploysTo(pipeline, to)).map(toPipeline)
+  const runs = concerned.flatMap(({ id }) => (id === undefined ? [] : (newestRunOf(id, ['SUCCEEDED']) ?? [])))
   const done = runs.flatMap(({ stages }) => stages).filter(({ status }) => status === 'SUCCEEDED')
   return {
-    done: done.toSorted((a, b) => (b.endTime ?? 0) - (a.endTime ?? 0)),
-    defined: concerned.flatMap(({ stages }) => objectsOf(stages).flatMap(({ clusters }) => objectsOf(clusters))),
+    done: done.toSorted((a, b) => (b.endTime ?? 0) - (a.endTime ?? 0)).map((stage) => ({ ...toDeployed(stage.context), stage })),
+    defined: concerned.flatMap(({ stages }) => stages.flatMap(({ clusters }) => clusters)),
   }
+}
+
+function isIn({ account, credentials }: DoneStage, target: Target): boolean {
+  return account === target.account || credentials === target.account
 }
 
 /** As its newest server group was created, else as a pipeline would, else as a clone. */
 async function serverGroupStage(context: TaskContext, target: Target, former: Former): Promise<NewStage> {
   const { source, account, region, cluster } = target
-  const application = applicationOf(context)
+  const { application } = settingsOf(context)
   const image = await imageOf(context, source)
   const place = {
     application,
@@ -128,12 +149,13 @@ async function serverGroupStage(context: TaskContext, target: Target, former: Fo
     imageAccount: source.account,
   }
   const name = `Deploy ${cluster} in ${account}/${region}`
-  const created = former.done.find((stage) => hasCreated(stage, target))
-  if (created !== undefined && created.type !== 'createServerGroup') {
-    const clone = cloneOf(target, textOf(created.context['strategy']))
-    return { type: 'cloneServerGroup', name, context: { ...withoutImage(created.context), ...place, ...clone, imageId: image } }
+  const created = former.done.find((each) => hasCreated(each, target))
+  const { type, context: before } = created?.stage ?? {}
+  if (before !== undefined && type !== 'createServerGroup') {
+    const clone = cloneOf(target, created?.strategy)
+    return { type: 'cloneServerGroup', name, context: { ...withoutImage(before), ...place, ...clone, imageId: image } }
   }
-  const given = created === undefined ? former.defined.find((each) => wouldCreate(each, application, target)) : created.context
+  const given = before ?? former.defined.find((each) => wouldCreate(each, application, target))
   if (given !== undefined)
     return { type: 'createServerGroup', name, context: { ...withoutImage(given), ...place, imageId: image } }
   return { type: 'cloneServerGroup', name, context: { ...place, ...cloneOf(target), imageId: image } }
@@ -141,8 +163,8 @@ async function serverGroupStage(context: TaskContext, target: Target, former: Fo
 
 /** As its full form names it. @throws {StageError} */
 async function imageOf(context: TaskContext, { account, region, serverGroups, cluster }: RunningCluster): Promise<string> {
-  const name = textOf(serverGroups[0]?.['name'])
-  const group = name === undefined ? undefined : await context.infrastructure.serverGroup({ account, region, name })
+  const name = serverGroups[0]?.name ?? ''
+  const group = name === '' ? undefined : await context.infrastructure.serverGroup({ account, region, name })
   const [version] = versionsOf(group?.all ?? {})
   if (version !== undefined) return version.image
   throw new StageError([`The image that ${cluster} runs in ${account}/${region} is not known, so it cannot be promoted.`])
@@ -150,10 +172,10 @@ async function imageOf(context: TaskContext, { account, region, serverGroups, cl
 
 const creations: ReadonlySet<string> = new Set(['createServerGroup', 'cloneServerGroup', 'copyLastAsg'])
 
-function hasCreated({ type, context }: Stage, { account, region, present }: Target): boolean {
-  if (context['account'] !== account && context['credentials'] !== account) return false
-  const names = textsOf(objectOf(context['deploy.server.groups'])[region])
-  return creations.has(type) && (present?.all.some(({ name }) => names.includes(String(name))) ?? false)
+function hasCreated(done: DoneStage, target: Target): boolean {
+  if (!isIn(done, target) || !creations.has(done.stage.type)) return false
+  const names = done.created.flatMap(({ region, name }) => (region === target.region ? [name] : []))
+  return target.present?.all.some(({ name }) => names.includes(name)) ?? false
 }
 
 function wouldCreate(fields: JsonObject, application: string, { account, region, cluster }: Target): boolean {
@@ -183,7 +205,7 @@ function cloneOf({ source, cluster, present }: Target, strategy = 'redblack'): J
   const from = present ?? source
   const { stack, detail } = parseMoniker(cluster)
   return {
-    source: { account: from.account, region: from.region, serverGroupName: from.all[0]?.['name'] },
+    source: { account: from.account, region: from.region, serverGroupName: from.all[0]?.name },
     stack: stack ?? '',
     freeFormDetails: detail ?? '',
     useSourceCapacity: true,
@@ -195,15 +217,14 @@ function cloneOf({ source, cluster, present }: Target, strategy = 'redblack'): J
 async function manifestStage(context: TaskContext, target: Target, { done }: Former): Promise<NewStage> {
   const { account, region, cluster, source } = target
   const images = source.versions.map(({ image }) => image)
-  const deployed = done.find((stage) => hasDeployed(stage, target))
-  const given = deployed === undefined ? undefined : objectsOf(deployed.context['manifests'])
-  const before = given ?? [await loadApplied(context, target)]
+  const deployed = done.find((each) => hasDeployed(each, target))
+  const before = deployed?.manifests ?? [await loadApplied(context, target)]
   const manifests = before.map((manifest) => withImages(manifest, images)) as JsonObject[]
   const after = imagesIn(manifests)
   if (!images.some((image) => after.includes(image))) {
     throw new StageError([`The manifests of ${cluster} in ${account}/${region} use none of the images ${images.join(', ')}.`])
   }
-  const settings = deployed === undefined ? {} : withoutResults(deployed.context)
+  const settings = deployed === undefined ? {} : withoutResults(deployed.stage.context)
   return {
     type: 'deployManifest',
     name: `Deploy ${cluster} in ${account}/${region}`,
@@ -217,31 +238,39 @@ async function manifestStage(context: TaskContext, target: Target, { done }: For
       skipExpressionEvaluation: true,
       requiredArtifacts: [],
       requiredArtifactIds: [],
-      moniker: { ...objectOf(settings['moniker']), app: applicationOf(context) },
+      moniker: { ...objectOf(settings['moniker']), app: settingsOf(context).application },
     },
   }
 }
 
 /** Whether a stage has deployed an image of the cluster to its namespace. */
-function hasDeployed({ type, context }: Stage, { account, region, source }: Target): boolean {
-  if (type !== 'deployManifest' || (context['account'] !== account && context['credentials'] !== account)) return false
-  const manifests = objectsOf(context['manifests'])
-  const override = textOf(context['namespaceOverride'])
-  const isThere = (manifest: JsonObject) => (override ?? fieldAt(manifest, 'metadata', 'namespace')) === region
+function hasDeployed(done: DoneStage, target: Target): boolean {
+  const { stage, manifests, namespaceOverride } = done
+  if (stage.type !== 'deployManifest' || !isIn(done, target)) return false
+  const isThere = (manifest: JsonObject) => (namespaceOverride ?? namespaceOf(manifest).metadata.namespace) === target.region
   const repositories = imagesIn(manifests).map(repositoryOf)
-  return manifests.some(isThere) && source.versions.some(({ image }) => repositories.includes(repositoryOf(image)))
+  return manifests.some(isThere) && target.source.versions.some(({ image }) => repositories.includes(repositoryOf(image)))
 }
+
+const namespaceOf = shape({ metadata: shape({ namespace: textOf }) })
+
+const toLive = shape({
+  manifest: shape({
+    metadata: shape({
+      annotations: shape({ applied: [or(textOf, ''), 'kubectl.kubernetes.io/last-applied-configuration'] }),
+    }),
+  }),
+})
 
 /** The manifest that was applied last, in the namespace of the target. @throws {StageError} where the object does not say */
 async function loadApplied(context: TaskContext, { account, region, present, source }: Target): Promise<JsonObject> {
   const from = present ?? source
-  const [group = {}] = from.serverGroups
-  const manager = textOf(objectsOf(group['serverGroupManagers'])[0]?.['name'])
-  const name = manager === undefined ? String(group['name']) : `deployment ${manager}`
-  const found = await context.infrastructure.manifest({ ...from, name, includeEvents: false })
-  const annotations = fieldAt(found, 'manifest', 'metadata', 'annotations')
-  const applied = parseIfJson(textOf(objectOf(annotations)['kubectl.kubernetes.io/last-applied-configuration']) ?? '')
-  if (!isObject(applied)) {
+  const [group] = from.serverGroups
+  const manager = group?.serverGroupManagers[0]?.name
+  const name = manager === undefined ? String(group?.name) : `deployment ${manager}`
+  const found = toLive(await context.infrastructure.manifest({ ...from, name, includeEvents: false }))
+  const applied = parseObject(found.manifest.metadata.annotations.applied)
+  if (applied === undefined) {
     throw new StageError([`${name} in ${account}/${region} does not say how it was deployed: deploy it once by a pipeline.`])
   }
   return { ...applied, metadata: { ...objectOf(applied['metadata']), namespace: region } }

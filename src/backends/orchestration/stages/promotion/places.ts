@@ -2,10 +2,13 @@
 import { type Accounts, toAccounts } from '../../../../environments/accounts.ts'
 import type { Environment } from '../../../../environments/declaration.ts'
 import { environmentsOf } from '../../../../environments/derivation.ts'
-import { accountOf, type Running, type RunningCluster, runningIn, summaryOf } from '../../../../environments/running.ts'
-import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import { type Group, type Running, type RunningCluster, runningIn, summaryOf, toGroup } from '../../../../environments/running.ts'
+import { maybe, or, type Reader, type ShapeOf, shape } from '../../../../json/shape.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { foldName } from '../../../../names/fold-name.ts'
 import { pathTo } from '../../../../net/encode-path.ts'
+import { readFields } from '../../../../stage-types/read-fields.ts'
+import { promote } from '../../../../stage-types/verification.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StagePlace } from '../../model.ts'
 import type { TaskContext } from '../stage-type.ts'
@@ -17,16 +20,30 @@ export interface Places {
   readonly pipelines: readonly JsonObject[]
   readonly accounts: Accounts
   /** Its server groups. */
-  readonly groups: readonly JsonObject[]
+  readonly groups: readonly Group[]
 }
 
-export function applicationOf({ execution, stage }: StagePlace): string {
-  return textOf(stage.context['application']) ?? execution.application
+/** What the author of the stage has set. */
+export function settingsOf({ execution, stage }: StagePlace) {
+  const { application = execution.application, ...settings } = readFields(promote.fields, stage.context)
+  return { ...settings, application }
 }
+
+const toEnvironment: Reader<Environment> = shape({
+  name: or(textOf, ''),
+  accounts: textsOf,
+  regions: maybe(textsOf),
+  clusters: maybe(textsOf),
+  constraints: () => [],
+})
+
+/** Note of an inner stage that waits until what the environment runs has run there for some time. */
+export const toSoak = shape({ from: toEnvironment, images: textsOf, clusters: textsOf, minutes: or(numberOf, 0) })
+export type Soak = ShapeOf<typeof toSoak>
 
 /** @throws {StageError} for an environment that the application does not have */
 export async function loadPlaces(context: TaskContext): Promise<Places> {
-  const application = applicationOf(context)
+  const { application } = settingsOf(context)
   const ask = async (path: string) => (await context.call('front50', { method: 'GET', path }, [404])).body
   const [attributes, stored, accounts, groups] = await Promise.all([
     ask(pathTo`/v2/applications/${application}`),
@@ -35,20 +52,16 @@ export async function loadPlaces(context: TaskContext): Promise<Places> {
     loadGroups(context),
   ])
   const pipelines = objectsOf(stored)
-  const used = groups.map(accountOf)
-  const { list, problem } = environmentsOf(objectOf(attributes)['environments'], {
-    accounts,
-    pipelines,
-    used,
-  })
+  const used = groups.map(({ account }) => account)
+  const { list, problem } = environmentsOf(objectOf(attributes)['environments'], { accounts, pipelines, used })
   if (problem !== undefined) throw new StageError([problem])
   const { from, to } = chosen(list, context)
   return { from, to, pipelines, groups, accounts: toAccounts(accounts) }
 }
 
 /** The one before `to`, unless the stage names another. */
-function chosen(list: readonly Environment[], { stage }: StagePlace): Pick<Places, 'from' | 'to'> {
-  const [fromName, toName] = [textOf(stage.context['from']), textOf(stage.context['to'])]
+function chosen(list: readonly Environment[], place: StagePlace): Pick<Places, 'from' | 'to'> {
+  const { from: fromName, to: toName } = settingsOf(place)
   if (toName === undefined)
     throw new StageError(['The stage names no environment: set "to" to the one that the version is promoted to.'])
   const to = environmentNamed(list, toName)
@@ -67,24 +80,16 @@ function environmentNamed(list: readonly Environment[], name: string): Environme
   throw new StageError([`There is no environment "${name}"; the application has ${known}.`])
 }
 
-/** An environment of the application, as the stage has kept it. */
-export function readEnvironment(kept: unknown): Environment {
-  const { name, accounts, regions, clusters } = objectOf(kept)
-  const some = (list: unknown) => (Array.isArray(list) ? textsOf(list) : undefined)
-  return { name: String(name), accounts: textsOf(accounts), regions: some(regions), clusters: some(clusters), constraints: [] }
-}
-
-async function loadGroups(context: TaskContext): Promise<JsonObject[]> {
-  return context.infrastructure.serverGroups(applicationOf(context))
+async function loadGroups(context: TaskContext): Promise<Group[]> {
+  return (await context.infrastructure.serverGroups(settingsOf(context).application)).map(toGroup)
 }
 
 export async function loadRunning(context: TaskContext, environment: Environment): Promise<Running> {
   return runningIn(environment, await loadGroups(context))
 }
 
-/** @param names Of clusters; without any, all that serve, apart from canaries */
-export function chosenClusters(running: Running, names: unknown): Running {
-  const named = textsOf(names)
+/** @param named Of clusters; without any, all that serve, apart from canaries */
+export function chosenClusters(running: Running, named: readonly string[]): Running {
   const isChosen = ({ cluster, isCanary }: RunningCluster) => (named.length === 0 ? !isCanary : named.includes(cluster))
   return summaryOf(running.clusters.filter((each) => each.health.state !== 'disabled' && isChosen(each)))
 }

@@ -2,7 +2,8 @@
 import { findUnknownPlaces } from '../../../../environments/accounts.ts'
 import { describeJudgment, describeSoak, soakedAt } from '../../../../environments/holds.ts'
 import { type Running, runningIn } from '../../../../environments/running.ts'
-import { isObject, listOf, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { shape } from '../../../../json/shape.ts'
+import { isObject, listOf, textOf } from '../../../../json/values.ts'
 import { foldName } from '../../../../names/fold-name.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
@@ -13,7 +14,7 @@ import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stag
 import { plannedStages } from './constraints.ts'
 import { plannedDeployments } from './deployments.ts'
 import { checkMayPromote } from './may-promote.ts'
-import { applicationOf, chosenClusters, loadPlaces, loadRunning, readEnvironment } from './places.ts'
+import { chosenClusters, loadPlaces, loadRunning, settingsOf, toSoak } from './places.ts'
 
 const turnStep: Step = { name: 'waitForPromotions', decide: waitForPromotions, pollMs: 5_000 }
 const resolveStep: Step = { name: 'resolvePromotion', execute: resolve, readsOnly: true, timeoutMs: 5 * 60_000 }
@@ -52,24 +53,25 @@ function isAhead(run: Execution, { execution, stage }: TaskContext): boolean {
 
 /** Whether both promote the same clusters to the same environment. */
 function meets(one: StagePlace, other: StagePlace): boolean {
-  const keyOf = (place: StagePlace) => [applicationOf(place), textOf(place.stage.context['to']) ?? ''].map(foldName).join('\n')
-  const [some, others] = [one, other].map(({ stage }) => textsOf(stage.context['clusters'])) as [string[], string[]]
-  const areShared = some.length === 0 || others.length === 0 || some.some((cluster) => others.includes(cluster))
-  return one.stage.type === other.stage.type && keyOf(one) === keyOf(other) && areShared
+  if (one.stage.type !== other.stage.type) return false
+  const [mine, others] = [settingsOf(one), settingsOf(other)]
+  const isSame = (key: 'application' | 'to') => foldName(mine[key] ?? '') === foldName(others[key] ?? '')
+  const isAll = mine.clusters.length === 0 || others.clusters.length === 0
+  return isSame('application') && isSame('to') && (isAll || mine.clusters.some((cluster) => others.clusters.includes(cluster)))
 }
 
 /** Finds what is promoted, and how it is deployed; both stay as they are from here on. */
 async function resolve(context: TaskContext): Promise<TaskResult> {
   const places = await loadPlaces(context)
   const { from, to, groups, accounts } = places
+  const { application, clusters } = settingsOf(context)
   await checkMayPromote(context, to)
-  const running = chosenClusters(runningIn(from, groups), context.stage.context['clusters'])
+  const running = chosenClusters(runningIn(from, groups), clusters)
   const version = describeVersions(running)
   if (version === '') {
-    const nothing = `${from.name} runs nothing of ${applicationOf(context)} at present, so there is nothing to promote.`
+    const nothing = `${from.name} runs nothing of ${application} at present, so there is nothing to promote.`
     throw new StageError([nothing, ...findUnknownPlaces(from, accounts)])
   }
-  const application = applicationOf(context)
   const deployments = await plannedDeployments(context, places, running)
   const images = running.versions.map(({ image }) => image)
   const { constraints, name } = to
@@ -88,20 +90,19 @@ function describeVersions({ versions }: Running): string {
 }
 
 /** As `resolve` has kept it. */
-function promotionOf({ context }: Stage): { readonly to: string; readonly version: string; readonly stages: NewStage[] } {
-  const { to, version, stages } = objectOf(context['promotion'])
-  return { to: String(to), version: String(version), stages: listOf(stages) as NewStage[] }
+const toPromotion = shape({ to: String, version: String, stages: (value) => listOf(value) as NewStage[] })
+
+function promotionOf({ context }: Stage) {
+  return toPromotion(context['promotion'])
 }
 
 const longestPauseMs = 60_000
 
 async function waitForSoakTime(context: TaskContext): Promise<TaskResult> {
-  const soak = objectOf(context.stage.context['soak'])
-  const from = readEnvironment(soak['from'])
-  const minutes = numberOf(soak['minutes']) ?? 0
-  const running = chosenClusters(await loadRunning(context, from), soak['clusters'])
+  const { from, minutes, clusters, images } = toSoak(context.stage.context['soak'])
+  const running = chosenClusters(await loadRunning(context, from), clusters)
   const there = running.versions.map(({ image }) => image)
-  const gone = textsOf(soak['images']).find((image) => !there.includes(image))
+  const gone = images.find((image) => !there.includes(image))
   if (gone !== undefined) {
     throw new StageError([`${gone} no longer runs in ${from.name}, so it cannot stay there for ${minutes} minutes.`])
   }

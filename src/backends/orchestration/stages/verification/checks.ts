@@ -1,9 +1,12 @@
 /** Kinds of checks of `verify`: what one look at a deployment tells. */
 import { parseIfJson } from '../../../../json/json.ts'
-import { fieldAt, fieldOf, type JsonObject, listOf, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { list, or, shape } from '../../../../json/shape.ts'
+import { listOf, numberOf, textOf } from '../../../../json/values.ts'
 import { CallError } from '../../../../net/call.ts'
 import { formatQuery } from '../../../../net/encode-path.ts'
 import { standalone } from '../../../../settings/standalone.ts'
+import { readFields } from '../../../../stage-types/read-fields.ts'
+import { checkFields } from '../../../../stage-types/verification.ts'
 import { hrefOf, type OperatorAddress, type OutsideAnswer, operatorAddress } from '../../../outside/call-outside.ts'
 import { createRegexMeter, occursIn } from '../../../regex/bounded-regex.ts'
 import { StageError } from '../../machine/failure.ts'
@@ -23,21 +26,25 @@ export interface Look {
   readonly isFinal?: boolean
 }
 
+/** @param check One of the `checks` of a stage `verify` */
+export function readCheck(check: unknown) {
+  return readFields(checkFields, check)
+}
+
+export type Check = ReturnType<typeof readCheck>
+
 interface CheckKind {
   /** Names the check where its author does not. */
-  describe(check: JsonObject): string
+  describe(check: Check): string
   /** @throws {StageError} when the check cannot be made */
-  look(context: TaskContext, check: JsonObject): Promise<Look>
+  look(context: TaskContext, check: Check): Promise<Look>
 }
 
 export const checkKinds: Readonly<Record<string, CheckKind>> = {
-  http: {
-    describe: (check) => `${textOf(check['url']) ?? textOf(check['path']) ?? 'An address'} answers`,
-    look: lookAtAddresses,
-  },
-  prometheus: { describe: (check) => `${textOf(check['query']) ?? 'A query'} ${bounds(check)}`, look: lookAtQuery },
-  metric: { describe: (check) => `${String(check['metric'])} ${bounds(check)}`, look: lookAtMetric },
-  logs: { describe: (check) => `The output has ${misses(check) ? 'no ' : ''}"${String(check['pattern'])}"`, look: lookAtLogs },
+  http: { describe: ({ url, path }) => `${url ?? path ?? 'An address'} answers`, look: lookAtAddresses },
+  prometheus: { describe: (check) => `${check.query ?? 'A query'} ${bounds(check)}`, look: lookAtQuery },
+  metric: { describe: (check) => `${check.metric} ${bounds(check)}`, look: lookAtMetric },
+  logs: { describe: ({ appears, pattern }) => `The output has ${appears ? '' : 'no '}"${pattern}"`, look: lookAtLogs },
 }
 
 /** The bad ones first: one bad look makes all of them bad, and one open look leaves them open. */
@@ -53,10 +60,9 @@ function requireGroups(context: TaskContext): DeployedGroup[] {
   throw new StageError(['No stage ahead has deployed a server group: name one by serverGroupName, credentials and region.'])
 }
 
-async function lookAtAddresses(context: TaskContext, check: JsonObject): Promise<Look> {
-  const url = textOf(check['url'])
+async function lookAtAddresses(context: TaskContext, check: Check): Promise<Look> {
+  const { url, path } = check
   if (url !== undefined) return probe(context, url, check)
-  const path = textOf(check['path'])
   if (path === undefined) throw new StageError(['The check names no address: set "url", or "path" for all instances.'])
   const addresses = await Promise.all(requireGroups(context).map((group) => addressesOf(context, group)))
   // The infrastructure has chosen the addresses; the author chooses no more than the path.
@@ -84,13 +90,16 @@ async function addressesOf(context: TaskContext, group: DeployedGroup): Promise<
   })
 }
 
-async function probe(context: TaskContext, address: string | OperatorAddress, check: JsonObject): Promise<Look> {
+async function probe(context: TaskContext, address: string | OperatorAddress, check: Check): Promise<Look> {
   const url = hrefOf(address)
   const startedMs = performance.now()
-  const { value: headers, secrets } = await context.reveal(headersOf(check['customHeaders']))
+  const { value: headers, secrets } = await context.reveal(headersOf(check.customHeaders))
   try {
     const answer = await context.callOutside({ method: 'GET', url: address, headers, body: undefined })
-    return judgeAnswer(maskCopies({ ...answer, bytes: '' }, secrets), Math.round(performance.now() - startedMs), { url, check })
+    return classifyAnswer(maskCopies({ ...answer, bytes: '' }, secrets), Math.round(performance.now() - startedMs), {
+      url,
+      check,
+    })
   } catch (error) {
     if (!(error instanceof CallError)) throw error
     if (error.fault === 'forbidden') throw new StageError([error.message])
@@ -98,12 +107,12 @@ async function probe(context: TaskContext, address: string | OperatorAddress, ch
   }
 }
 
-function judgeAnswer(
+function classifyAnswer(
   { status, text }: Pick<OutsideAnswer, 'status' | 'text'>,
   ms: number,
-  { url, check }: { readonly url: string; readonly check: JsonObject },
+  { url, check }: { readonly url: string; readonly check: Check },
 ): Look {
-  const [wanted, contained, withinMs] = [numberOf(check['status']), textOf(check['contains']), numberOf(check['withinMs'])]
+  const { status: wanted, contains: contained, withinMs } = check
   const seen = `${url} answered ${status} in ${ms} ms`
   if (wanted === undefined ? status >= 400 : status !== wanted) {
     return { verdict: 'bad', text: `${seen}, wanted ${wanted ?? 'a status below 400'}.` }
@@ -113,12 +122,12 @@ function judgeAnswer(
   return { verdict: 'good', text: `${seen}.` }
 }
 
-function bounds(check: JsonObject): string {
-  return `${textOf(check['comparison']) ?? '<='} ${String(check['bound'])}`
+function bounds({ comparison, bound }: Check): string {
+  return `${comparison} ${bound}`
 }
 
 /** @param value Undefined or NaN: the source has no value yet @throws {StageError} without a bound */
-function judgeValue(check: JsonObject, subject: string, value: number | undefined): Look {
+function compareValue(check: Check, subject: string, value: number | undefined): Look {
   const { bound, comparison, holds } = comparisonOf(check, { bound: 'bound', byDefault: '<=' })
   if (value === undefined || Number.isNaN(value)) return { verdict: 'open', text: `${subject} has no value yet.` }
   const text = `${subject} is ${Number(value.toPrecision(6))}, wanted ${comparison} ${bound}.`
@@ -126,34 +135,40 @@ function judgeValue(check: JsonObject, subject: string, value: number | undefine
 }
 
 /** Each series of the answer must be within the bound. */
-async function lookAtQuery(context: TaskContext, check: JsonObject): Promise<Look> {
-  const [address, query] = [textOf(check['url']), textOf(check['query'])]
+async function lookAtQuery(context: TaskContext, check: Check): Promise<Look> {
+  const { url: address, query, customHeaders } = check
   if (address === undefined || query === undefined)
     throw new StageError(['The check needs the address of Prometheus ("url") and a "query".'])
   const url = `${address.replace(/\/$/, '')}/api/v1/query${formatQuery({ query })}`
-  const { value: headers, secrets } = await context.reveal(headersOf(check['customHeaders']))
+  const { value: headers, secrets } = await context.reveal(headersOf(customHeaders))
   const answer = await context.callOutside({ method: 'GET', url, headers, body: undefined }).catch((error: unknown) => {
     if (!(error instanceof CallError) || error.fault === 'forbidden') throw new StageError([(error as Error).message])
     return error
   })
   if ('fault' in answer) return { verdict: 'bad', text: maskCopies(`Prometheus: ${answer.message}`, secrets) }
-  const body = parseIfJson(answer.text)
-  if (answer.status !== 200) {
-    throw new StageError([
-      maskCopies(`Prometheus refuses the query: ${textOf(fieldOf(body, 'error')) ?? answer.status}`, secrets),
-    ])
-  }
-  const result = fieldAt(body, 'data', 'result')
-  const series = fieldAt(body, 'data', 'resultType') === 'scalar' ? [{ value: result }] : objectsOf(result)
-  const values = series.map(({ value }) => Number(listOf(value)[1]))
-  return values.length === 0 ? judgeValue(check, query, undefined) : worst(values.map((value) => judgeValue(check, query, value)))
+  const { error = answer.status, data } = toQueryAnswer(parseIfJson(answer.text))
+  if (answer.status !== 200) throw new StageError([maskCopies(`Prometheus refuses the query: ${error}`, secrets)])
+  const values = data.resultType === 'scalar' ? [data.scalar] : data.result.map(({ value }) => value)
+  return values.length === 0
+    ? compareValue(check, query, undefined)
+    : worst(values.map((value) => compareValue(check, query, value)))
 }
 
+/** A sample is a list of a time and a value. */
+function toSample(value: unknown): number {
+  return Number(listOf(value)[1])
+}
+
+const toQueryAnswer = shape({
+  error: textOf,
+  data: shape({ resultType: textOf, scalar: [toSample, 'result'], result: list(shape({ value: toSample })) }),
+})
+
 /** The metric of every server group, since the check began. */
-async function lookAtMetric(context: TaskContext, check: JsonObject): Promise<Look> {
-  const metric = String(check['metric'])
+async function lookAtMetric(context: TaskContext, check: Check): Promise<Look> {
+  const { minRequests: least } = check
+  const metric = String(check.metric)
   const looks = requireGroups(context).map(async (group) => {
-    const least = numberOf(check['minRequests']) ?? 0
     const requests = least > 0 || metric === 'errorPercent' ? await metricOf(context, group, 'requests') : undefined
     if ((requests ?? 0) < least) {
       return {
@@ -165,7 +180,7 @@ async function lookAtMetric(context: TaskContext, check: JsonObject): Promise<Lo
       metric === 'errorPercent'
         ? shareOf(await metricOf(context, group, 'errors'), requests)
         : await metricOf(context, group, metric)
-    return judgeValue(check, `${metric} of ${group.name}`, value)
+    return compareValue(check, `${metric} of ${group.name}`, value)
   })
   return worst(await Promise.all(looks))
 }
@@ -180,22 +195,19 @@ async function metricOf(context: TaskContext, group: DeployedGroup, metric: stri
   const found = await context.infrastructure.statistics({ provider, account, region, metric, serverGroup: name })
   if (found === undefined) throw new StageError([`There is no metric "${metric}" of ${name} in ${account}/${region}.`])
   const since = context.stage.startTime ?? context.now
-  const reported = [...objectsOf(found['datapoints']), objectOf(found['latest'])]
-  const points = reported.filter(({ timestamp }) => (numberOf(timestamp) ?? 0) > since)
-  const values = points.flatMap(({ sum, average }) => numberOf(sum) ?? numberOf(average) ?? [])
+  const { datapoints, latest, unit } = toStatistics(found)
+  const points = [...datapoints, latest].filter(({ timestamp }) => timestamp > since)
+  const values = points.flatMap(({ sum, average }) => sum ?? average ?? [])
   if (values.length === 0) return undefined
   const total = values.reduce((all, value) => all + value, 0)
-  return found['unit'] === 'Count' ? total : total / values.length
+  return unit === 'Count' ? total : total / values.length
 }
 
-/** Whether the text must not appear. */
-function misses({ appears }: JsonObject): boolean {
-  return appears === false || appears === 'false'
-}
+const toPoint = shape({ timestamp: or(numberOf, 0), sum: numberOf, average: numberOf })
+const toStatistics = shape({ datapoints: list(toPoint), latest: toPoint, unit: textOf })
 
 /** The latest output of every instance. */
-async function lookAtLogs(context: TaskContext, check: JsonObject): Promise<Look> {
-  const pattern = textOf(check['pattern'])
+async function lookAtLogs(context: TaskContext, { pattern, appears }: Check): Promise<Look> {
   if (pattern === undefined) throw new StageError(['The check names no text: set "pattern".'])
   const groups = await Promise.all(
     requireGroups(context).map(async (target) => ({ target, group: await requireServerGroup(context, target) })),
@@ -203,7 +215,7 @@ async function lookAtLogs(context: TaskContext, check: JsonObject): Promise<Look
   const instances = groups.flatMap(({ target, group }) => group.instances.map(({ id }) => ({ ...target, id })))
   const found = await Promise.all(instances.map((instance) => hasOutput(context, instance, pattern)))
   const position = found.indexOf(true)
-  if (misses(check)) {
+  if (!appears) {
     if (position >= 0) return { verdict: 'bad', text: `The output of ${instances[position]?.id} has "${pattern}".` }
     return { verdict: 'good', text: `No output has "${pattern}".` }
   }

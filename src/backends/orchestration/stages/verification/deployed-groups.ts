@@ -1,5 +1,6 @@
 /** Server groups that a stage verifies: those that it names, else those of the nearest deployment ahead of it. */
-import { fieldOf, type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import { shape } from '../../../../json/shape.ts'
+import { type JsonObject, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { isTopLevel, type Stage, type StagePlace } from '../../model.ts'
@@ -15,6 +16,8 @@ import {
 } from '../infrastructure/cloud-context.ts'
 import { typeNameOf } from '../stage-type.ts'
 
+const toNamed = shape({ application: textOf, cluster: textOf, moniker: shape({ cluster: textOf }) })
+
 export interface DeployedGroup extends ServerGroupTarget {
   readonly cluster: string
   readonly moniker: JsonObject
@@ -25,8 +28,8 @@ export function deployedGroups({ execution, stage }: StagePlace): DeployedGroup[
   const name = serverGroupNameOf(stage.context)
   if (name !== undefined) {
     const named = parseMoniker(name)
-    const given = textOf(stage.context['cluster']) ?? textOf(fieldOf(stage.context['moniker'], 'cluster'))
-    const cluster = given ?? named.cluster ?? name
+    const given = toNamed(stage.context)
+    const cluster = given.cluster ?? given.moniker.cluster ?? named.cluster ?? name
     return [{ ...locationOf(stage.context), name, cluster, moniker: { app: named.app ?? execution.application, cluster } }]
   }
   const graph = graphOf(execution)
@@ -38,7 +41,7 @@ export function deployedGroups({ execution, stage }: StagePlace): DeployedGroup[
 }
 
 function hasCreated({ outputs }: Stage): boolean {
-  return Object.keys(objectOf(outputs[createdKey])).length > 0
+  return Object.keys(outputs[createdKey] ?? {}).length > 0
 }
 
 /** Baseline and canary go with their analysis. */
@@ -49,7 +52,7 @@ function isOfCanary({ execution, stage }: StagePlace): boolean {
 }
 
 function createdBy({ context, outputs }: Stage, ofExecution: string): DeployedGroup[] {
-  const application = textOf(context['application']) ?? ofExecution
+  const { application = ofExecution } = toNamed(context)
   const cluster = createdClusterOf(context, application)
   const place = { provider: stageProviderOf(context), account: requireAccount(context) }
   const moniker = { app: application, cluster }

@@ -1,16 +1,18 @@
 /** `verify`: watches what was deployed, each check in an inner stage of its own; one that fails may roll the deployment back. */
-import { isObject, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { or, type ShapeOf, shape } from '../../../../json/shape.ts'
+import { isObject, type JsonObject, numberOf, objectsOf } from '../../../../json/values.ts'
 import { standalone } from '../../../../settings/standalone.ts'
+import { readFields } from '../../../../stage-types/read-fields.ts'
+import { verify } from '../../../../stage-types/verification.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { passedMs } from '../../machine/timeout.ts'
 import type { Execution, Stage } from '../../model.ts'
 import { cloudPlaceFields, placesOf, stageAccountOf, stageProviderOf } from '../infrastructure/cloud-context.ts'
 import { inSequence, type NewStage, type StageType, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
-import { checkKinds } from './checks.ts'
+import { type Check, checkKinds, readCheck } from './checks.ts'
 import { deployedGroups } from './deployed-groups.ts'
 
 const shortestIntervalSeconds = 1
-const defaults = { seconds: 60, intervalSeconds: 5, failures: 0 }
 
 const watchStep: Step = { name: 'watch', execute: watch }
 
@@ -19,7 +21,7 @@ export const verifyStage: StageType = {
   steps: [watchStep],
   chooseSteps: (stage) => (isCheck(stage) ? verifyStage.steps : []),
   beforeStages: (stage) => (isCheck(stage) ? [] : plannedChecks(stage)),
-  onFailureStages: (stage, execution) => (isTrue(stage.context['rollback']) ? rollbacks(stage, execution) : []),
+  onFailureStages: (stage, execution) => (readFields(verify.fields, stage.context).rollback ? rollbacks(stage, execution) : []),
   forgets: ['verification'],
 }
 
@@ -34,8 +36,9 @@ function plannedChecks({ context }: Stage): NewStage[] {
   if (checks.length === 0) throw new StageError(['The stage has no check: add one to "checks".'])
   const { checks: _checks, rollback: _rollback, name: _name, ...shared } = context
   return checks.map((check) => {
-    const name = textOf(check['name']) || describe(check)
-    if (check['type'] === 'command') return commandStage(name, check, shared)
+    const fields = readCheck(check)
+    const { type, name = describe(fields) } = fields
+    if (type === 'command') return commandStage(name, fields, shared)
     return { type: 'verify', name, context: { ...placeIn(shared), check } }
   })
 }
@@ -47,57 +50,51 @@ function placeIn(context: JsonObject): JsonObject {
 }
 
 /** With the account of the stage, where that is one of this machine. */
-function commandStage(name: string, check: JsonObject, shared: JsonObject): NewStage {
-  const { command, env = {}, seconds = defaults.seconds } = check
+function commandStage(name: string, { command, env, seconds }: Check, shared: JsonObject): NewStage {
   const account = stageProviderOf(shared) === standalone.provider ? stageAccountOf(shared) : undefined
   const place = account === undefined ? {} : { credentials: account, regions: placesOf(shared) }
-  return { type: 'runCommand', name, context: { ...place, command, env, stageTimeoutMs: Number(seconds) * 1000 } }
+  return { type: 'runCommand', name, context: { ...place, command, env, stageTimeoutMs: seconds * 1000 } }
 }
 
-function describe(check: JsonObject): string {
-  return kindOf(check)?.describe(check) ?? (check['type'] === 'command' ? 'A command succeeds' : 'Check')
+function describe(check: Check): string {
+  return kindOf(check)?.describe(check) ?? (check.type === 'command' ? 'A command succeeds' : 'Check')
 }
 
-function kindOf({ type }: JsonObject) {
-  return typeof type === 'string' && Object.hasOwn(checkKinds, type) ? checkKinds[type] : undefined
+function kindOf({ type }: Check) {
+  return type !== undefined && Object.hasOwn(checkKinds, type) ? checkKinds[type] : undefined
 }
 
-interface Tally {
-  readonly looks: number
-  readonly failures: number
-  readonly successes: number
+/** What a check notes in its stage. */
+const toTally = shape({ looks: or(numberOf, 0), failures: or(numberOf, 0), successes: or(numberOf, 0) })
+
+interface Tally extends ShapeOf<typeof toTally> {
   readonly last: string
 }
 
 /** Looks once; the check is over when its time is, when too many looks have failed, or when nothing more can come. */
 async function watch(context: TaskContext): Promise<TaskResult> {
   const { stage, execution, now } = context
-  const check = objectOf(stage.context['check'])
+  const check = readCheck(stage.context['check'])
   const kind = kindOf(check)
   if (kind === undefined) {
     const known = ['command', ...Object.keys(checkKinds)].join(', ')
-    throw new StageError([`There is no check of the type "${String(check['type'])}": use one of ${known}.`])
+    throw new StageError([`There is no check of the type "${check.type}": use one of ${known}.`])
   }
   const { verdict, text, isFinal = false } = await kind.look(context, check)
-  const tally = count(objectOf(stage.context['verification']), verdict, text)
+  const { looks, failures, successes } = toTally(stage.context['verification'])
+  const tally = {
+    looks: looks + 1,
+    failures: failures + (verdict === 'bad' ? 1 : 0),
+    successes: successes + (verdict === 'good' ? 1 : 0),
+    last: text,
+  }
   const shown = { context: { verification: tally } }
-  const wanted = (key: keyof typeof defaults) => numberOf(check[key]) ?? defaults[key]
-  if (tally.failures > wanted('failures')) return failed(stage, tally, wanted('failures'))
-  const isOver = passedMs(execution, stage.startTime ?? now, now) >= wanted('seconds') * 1000
+  if (tally.failures > check.failures) return failed(stage, tally, check.failures)
+  const isOver = passedMs(execution, stage.startTime ?? now, now) >= check.seconds * 1000
   if (!isOver && !isFinal) {
-    return { status: 'RUNNING', ...shown, pollMs: Math.max(wanted('intervalSeconds'), shortestIntervalSeconds) * 1000 }
+    return { status: 'RUNNING', ...shown, pollMs: Math.max(check.intervalSeconds, shortestIntervalSeconds) * 1000 }
   }
-  return tally.successes === 0 ? failed(stage, tally, wanted('failures')) : { status: 'SUCCEEDED', ...shown }
-}
-
-function count(before: JsonObject, verdict: 'good' | 'bad' | 'open', last: string): Tally {
-  const past = (key: keyof Tally) => numberOf(before[key]) ?? 0
-  return {
-    looks: past('looks') + 1,
-    failures: past('failures') + (verdict === 'bad' ? 1 : 0),
-    successes: past('successes') + (verdict === 'good' ? 1 : 0),
-    last,
-  }
+  return tally.successes === 0 ? failed(stage, tally, check.failures) : { status: 'SUCCEEDED', ...shown }
 }
 
 function failed({ name }: Stage, tally: Tally, allowed: number): TaskResult {
