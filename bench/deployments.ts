@@ -1,7 +1,7 @@
 /** Deployments to this machine: how soon they serve, what they lose, what their load balancer and their agent cost. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { askAgent } from '../src/agent/agent-request.ts'
-import type { DesiredInstance, DesiredState } from '../src/agent/protocol.ts'
+import type { DesiredInstance, DesiredState } from '../src/net/agent-protocol.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
 import { toInstance } from '../test/support/agent.ts'
 import { creation, type Deployments, receivedNumbers, sized, startDeployments, visit } from '../test/support/deployments.ts'

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { printReference } from '../scripts/print-reference.ts'
-import { parseImageFile } from '../src/backends/images/image-file.ts'
 import { ConfigError, loadConfig } from '../src/config/config.ts'
+import { parseImageFile } from '../src/ports/image-file.ts'
 import { blocksOf } from './support/guide.ts'
 
 const root = resolve(import.meta.dirname, '..')

@@ -3,20 +3,28 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { agentLockName, agentLogName } from '../names/agent-files.ts'
+import {
+  agentProtocol,
+  type ConsolePart,
+  type ConsoleWish,
+  type DesiredLoadBalancer,
+  type DesiredState,
+  type ObservedState,
+  samplePeriodMs,
+  type TrafficSamples,
+} from '../net/agent-protocol.ts'
 import type { FileLock } from '../storage/file-lock.ts'
 import { keepSocket } from '../storage/kept-socket.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import type { Balancers } from './balancer/balancers.ts'
-import type { ConsolePart, ConsoleWish } from './console.ts'
 import { Control } from './control.ts'
 import { type AgentLog, boundLog } from './log.ts'
 import type { ObservedHead } from './observed-lines.ts'
-import { agentLockName, agentLogName } from './places.ts'
-import { agentProtocol, type DesiredLoadBalancer, type DesiredState, type ObservedState } from './protocol.ts'
 import { Standby } from './standby.ts'
 import { type AgentProgram, startAgent, toAgentProgram } from './start-agent.ts'
 import { Supervisor } from './supervisor.ts'
-import { samplePeriodMs, TrafficHistory, type TrafficSamples } from './traffic-history.ts'
+import { TrafficHistory } from './traffic-history.ts'
 
 export interface AgentWorkOptions {
   readonly dataDir: string

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { agentLockName, trafficName } from '../names/agent-files.ts'
 import { allocateYoung } from '../runtime/young-allocation.ts'
 import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
 import type { AgentWork } from './agent-work.ts'
 import { Balancers, type Traffic } from './balancer/balancers.ts'
 import type { AgentLog } from './log.ts'
-import { agentLockName, trafficName } from './places.ts'
 
 export interface AgentOptions {
   readonly dataDir: string

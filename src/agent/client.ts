@@ -3,16 +3,22 @@ import type { ChildProcess } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { agentLogName, instancesFolderName } from '../names/agent-files.ts'
+import {
+  type Agent,
+  agentProtocol,
+  type ConsolePart,
+  type ConsoleWish,
+  type DesiredState,
+  type ObservedState,
+  type TrafficSamples,
+} from '../net/agent-protocol.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { type AgentAnswer, type AgentRequest, askAgent, isAbsent, readAgentLines } from './agent-request.ts'
-import type { ConsolePart, ConsoleWish } from './console.ts'
 import type { AgentLog } from './log.ts'
 import { ObservedCopy, type ObservedLine } from './observed-lines.ts'
-import { agentLogName, instancesFolderName } from './places.ts'
-import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
 import { agentPauseMs, stableMs } from './restart-pause.ts'
 import { type AgentProgram, startAgent, toAgentProgram } from './start-agent.ts'
-import type { TrafficSamples } from './traffic-history.ts'
 
 export interface AgentClientOptions {
   readonly dataDir: string
@@ -47,7 +53,7 @@ interface AskOptions {
   readonly end?: AbortSignal
 }
 
-export class AgentClient {
+export class AgentClient implements Agent {
   readonly #dataDir: string
   readonly #log: AgentLog
   readonly #version: string
@@ -85,46 +91,38 @@ export class AgentClient {
     this.#running = this.#run()
   }
 
-  /** Replaces the desired state. It is sent now, and again to every agent that takes the place of this one. */
   setDesired(state: DesiredState): void {
     this.#desired = state
     this.#changed.resolve()
     this.#changed = Promise.withResolvers()
   }
 
-  /** The latest state that an agent reported; undefined before the first. */
   observed(): ObservedState | undefined {
     return this.#observed
   }
 
-  /** Why the agent cannot be reached at the moment, for people. */
   problem(): string | undefined {
     return this.#problem
   }
 
-  /** Calls the listener after each change of `observed` or `problem`. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener)
   }
 
-  /** None where no agent runs. @throws {Error} when it cannot be reached */
   async samples(): Promise<TrafficSamples> {
     const answer = await this.#explained(this.#find('/samples'))
     return answer?.status === 200 ? (JSON.parse(answer.text) as TrafficSamples) : {}
   }
 
-  /** The newest bytes of what an instance wrote; undefined when there is no such console, or no agent. */
   async console(instanceId: string, tailBytes: number): Promise<string | undefined> {
     return (await this.consolePart(instanceId, { tail: Number.MAX_SAFE_INTEGER }, tailBytes))?.output
   }
 
-  /** A part of it, in at most `maxBytes`; undefined as for `console`. */
   async consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined> {
     const answer = await this.#explained(this.#find(consolePath(instanceId, wish, maxBytes)))
     return answer?.status === 200 ? (JSON.parse(answer.text) as ConsolePart) : undefined
   }
 
-  /** The same for a reader that must not miss any of it: undefined only when the agent has no such console. @throws {Error} */
   async consolePartFrom(instanceId: string, offset: number, maxBytes: number): Promise<ConsolePart | undefined> {
     const path = consolePath(instanceId, { offset }, maxBytes)
     const ask = (place: string) => this.#explained(this.#ask('GET', place))
@@ -141,7 +139,6 @@ export class AgentClient {
     return JSON.parse(text) as ConsolePart
   }
 
-  /** Leaves the agent running. */
   async close(): Promise<void> {
     this.#closing.abort()
     this.#changed.resolve()

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { closeSync, constants, existsSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import type { ConsolePart, ConsoleWish } from '../net/agent-protocol.ts'
 
 const pieceBytes = 64 * 1024
 
@@ -140,24 +141,6 @@ function attemptList(folder: string): string[] {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
     throw error
   }
-}
-
-/** What a reader wants of a console: its last lines, or what came after an offset. */
-export type ConsoleWish = { readonly tail: number } | { readonly offset: number }
-
-/** A part of a console. Offsets are bytes since the instance was first started, whatever was dropped since. */
-export interface ConsolePart {
-  readonly output: string
-  /** Where the first byte of `output` stands. */
-  readonly offset: number
-  /** Where to go on reading. */
-  readonly nextOffset: number
-  /** Where all output ends; larger than `nextOffset` when there is more. */
-  readonly endOffset: number
-  /** Bytes after the wanted offset that are no longer there. */
-  readonly lostBytes: number
-  /** Only for the last lines: the number of the first, counted from the oldest output that is kept. */
-  readonly line?: number
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Control groups (version 2) of Linux: limits for all processes of an instance together. */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import type { ProgramLimits } from './protocol.ts'
+import type { ProgramLimits } from '../net/agent-protocol.ts'
 
 /** Creates the folder in which each instance gets a group; undefined where the machine has none that may be written. */
 export function openControlGroups(name: string): string | undefined {

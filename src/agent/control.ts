@@ -1,13 +1,11 @@
 /** The agent's HTTP interface on its Unix socket: desired state in, observed state out. */
 import { EventEmitter, once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ConsolePart, ConsoleWish, DesiredState, ObservedState, TrafficSamples } from '../net/agent-protocol.ts'
 import { readAnswerText } from '../net/read-answer.ts'
 import { http } from '../runtime/node-http.ts'
-import type { ConsolePart, ConsoleWish } from './console.ts'
 import { type ObservedHead, ObservedLedger } from './observed-lines.ts'
-import type { DesiredState, ObservedState } from './protocol.ts'
 import { type AgentProgram, checkAgentProgram } from './start-agent.ts'
-import type { TrafficSamples } from './traffic-history.ts'
 
 interface ControlledAgent {
   /** @returns false when a newer state is there already */

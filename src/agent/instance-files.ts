@@ -2,8 +2,8 @@
 import { closeSync, constants, openSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ContainerIdentity } from './container.ts'
-import type { InstanceEvent } from './protocol.ts'
+import type { InstanceEvent } from '../net/agent-protocol.ts'
+import type { ContainerIdentity } from '../sandbox/container-runtime.ts'
 import type { ProgramEnd } from './words.ts'
 
 export interface InstanceFiles {

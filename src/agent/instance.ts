@@ -5,10 +5,11 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatDuration } from '../names/amounts.ts'
+import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, Probe, Program } from '../net/agent-protocol.ts'
 import { tryPort } from '../net/try-port.ts'
-import { measureTree } from '../storage/directory-trees.ts'
+import { type ContainerIdentity, removeContainer, stopContainer, writtenBytes } from '../sandbox/container-runtime.ts'
+import { measureTree, openWayTo } from '../storage/directory-trees.ts'
 import { isCutOff } from './console.ts'
-import { type ContainerIdentity, removeContainer, stopContainer, writtenBytes } from './container.ts'
 import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
 import {
   filesOf,
@@ -25,7 +26,6 @@ import type { AgentLog } from './log.ts'
 import type { Mark, Marks } from './marks.ts'
 import { probe, strangerAnswers, type Unhealthy } from './probe.ts'
 import { memoryOf, type ProcessEntry, type ProcessTable } from './processes.ts'
-import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, Probe, Program } from './protocol.ts'
 import {
   describeCommand,
   describeDiskExcess,
@@ -44,7 +44,7 @@ import { restartPauseMs, stableMs } from './restart-pause.ts'
 import { Run, unknownEnd } from './run.ts'
 import { StartError, startProgram } from './start-program.ts'
 import { describeProgramEnd, endFromShell, type ProgramEnd } from './words.ts'
-import { fillWorkspace, openVolumes, openWayTo, removeInstanceFolder } from './workspace.ts'
+import { fillWorkspace, openVolumes, removeInstanceFolder } from './workspace.ts'
 
 export interface InstanceContext {
   readonly dataDir: string

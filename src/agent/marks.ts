@@ -1,9 +1,10 @@
 /** Marks of instances' processes in their environment, which no other program can forge. */
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { readFileSync, realpathSync } from 'node:fs'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { agentKeyName } from '../names/agent-files.ts'
 import { writePrivateFile } from '../storage/private-files.ts'
-import { agentKeyName } from './places.ts'
+import { markOfDataDir } from '../storage/socket-path.ts'
 
 export interface Mark {
   /** Digest of the data directory. */
@@ -44,11 +45,6 @@ export function parseMark(text: string | undefined): Mark | undefined {
   const [agentMark, instanceId, runId] = text?.split(':') ?? []
   if (agentMark === undefined || instanceId === undefined || runId === undefined) return undefined
   return { agentMark, instanceId, runId }
-}
-
-/** What marks processes as belonging to a data directory; the same however its path is written. */
-export function markOfDataDir(dataDir: string): string {
-  return createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16)
 }
 
 function loadKey(file: string): Buffer {

@@ -1,6 +1,6 @@
 /** Changes of the observed state, as lines of JSON: what the agent sends, and how Fairlead applies it. */
 import { BoundedMap } from '../caches/bounded-map.ts'
-import type { ObservedInstance, ObservedLoadBalancer, ObservedMember, ObservedState } from './protocol.ts'
+import type { ObservedInstance, ObservedLoadBalancer, ObservedMember, ObservedState } from '../net/agent-protocol.ts'
 
 export type ObservedHead = Omit<ObservedState, 'instances' | 'loadBalancers'>
 

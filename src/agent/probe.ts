@@ -1,7 +1,7 @@
 /** One health probe of a process: a connection, or a request whose status counts. */
 import { connect } from 'node:net'
+import type { ProbeTarget } from '../net/agent-protocol.ts'
 import { http } from '../runtime/node-http.ts'
-import type { ProbeTarget } from './protocol.ts'
 
 /** `refused`: nothing listens on the port. `reason` is for people. */
 export interface Unhealthy {

@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { agentLogName } from '../names/agent-files.ts'
 import { compileCacheVariable } from '../runtime/compile-cache.ts'
 import { openAgentLog } from './log.ts'
-import { agentLogName } from './places.ts'
 
 /** How an agent is started; Fairlead tells it to the one that is to be replaced. */
 export interface AgentProgram {

@@ -3,11 +3,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { shorten } from '../names/edit-distance.ts'
+import type { Program } from '../net/agent-protocol.ts'
 import { findOnPath, isExecutable, isFile } from '../runtime/find-program.ts'
 import { openConsole } from './console.ts'
 import { closeAll, type InstanceFiles, openStatus, unstarted } from './instance-files.ts'
 import { markName } from './processes.ts'
-import type { Program } from './protocol.ts'
 
 /** A start that fails in the same way each time. */
 export class StartError extends Error {}

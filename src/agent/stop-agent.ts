@@ -1,11 +1,11 @@
 /** Ends the agent of a data directory with everything it runs. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { agentLockName, instancesFolderName } from '../names/agent-files.ts'
 import { lockFile } from '../storage/file-lock.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { askAgent, isAbsent } from './agent-request.ts'
 import type { AgentLog } from './log.ts'
-import { agentLockName, instancesFolderName } from './places.ts'
 import { Supervisor } from './supervisor.ts'
 
 /** Programs have their own time to end; this is longer than any sensible one. */

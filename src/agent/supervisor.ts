@@ -1,14 +1,14 @@
 /** Brings processes in line with the desired state; adopts those of an earlier agent. */
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ConsolePart, type ConsoleWish, readConsolePart } from './console.ts'
+import { instancesFolderName } from '../names/agent-files.ts'
+import type { ConsolePart, ConsoleWish, DesiredInstance, ObservedInstance } from '../net/agent-protocol.ts'
+import { readConsolePart } from './console.ts'
 import { listGroups, openControlGroups, removeGroup } from './control-groups.ts'
 import { type InstanceContext, ProgramInstance } from './instance.ts'
 import type { AgentLog } from './log.ts'
 import { openMarks } from './marks.ts'
-import { instancesFolderName } from './places.ts'
 import { openProcessTable, type ProcessTable, signalProcess } from './processes.ts'
-import type { DesiredInstance, ObservedInstance } from './protocol.ts'
 
 export interface SupervisorOptions {
   readonly dataDir: string

@@ -1,29 +1,9 @@
 /** Requests, errors, latency and memory of instances in the last minutes; kept in memory alone. */
 
-/** Counted since they were last taken. */
-export interface TrafficCounts {
-  readonly requests: number
-  /** Answers with a status of 500 or more, and requests that got none. */
-  readonly errors: number
-  /** The sum over all requests. */
-  readonly latencyUs: number
-}
+import { samplePeriodMs, type TrafficCounts, type TrafficSample, type TrafficSamples } from '../net/agent-protocol.ts'
 
 export type InstanceCounts = readonly [instanceId: string, counts: TrafficCounts]
 
-export interface TrafficSample extends TrafficCounts {
-  /** End of its period, in milliseconds since the epoch. */
-  readonly atMs: number
-  /** Undefined where the system does not tell, and while no process runs. */
-  readonly memoryBytes: number | undefined
-  /** Its period goes on; it is the last one. */
-  readonly isOpen?: true
-}
-
-/** Samples by the id of an instance, oldest first. */
-export type TrafficSamples = Readonly<Record<string, readonly TrafficSample[]>>
-
-export const samplePeriodMs = 10_000
 /** A quarter of an hour. */
 const keptSamples = 90
 

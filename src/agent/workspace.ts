@@ -1,11 +1,11 @@
 /** Working directories of instances: filled from a folder, opened to their users, removed. */
 import { randomUUID } from 'node:crypto'
-import { chmodSync, existsSync, lchownSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, lchownSync, mkdirSync } from 'node:fs'
 import { lchown, mkdir, readdir, rename, rmdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { copyTree, makeFolders, removeTree } from '../storage/directory-trees.ts'
-import type { Program } from './protocol.ts'
+import type { Program } from '../net/agent-protocol.ts'
+import { copyTree, makeFolders, openWayTo, removeTree } from '../storage/directory-trees.ts'
 
 const longestRemovalMs = 10_000
 const removalPauseMs = 50
@@ -48,13 +48,6 @@ export async function openVolumes(
   }
   // The user in a container may be any; on this machine, no other user gets past the root.
   await makeFolders(folders, { user, mode: container === undefined ? '700' : '777' })
-}
-
-/** Lets other users pass through a folder and those above it, up to `top`; they still cannot list them. */
-export function openWayTo(folder: string, top: string): void {
-  const { mode } = statSync(folder)
-  if ((mode & 0o011) !== 0o011) chmodSync(folder, mode | 0o011)
-  if (folder !== top) openWayTo(dirname(folder), top)
 }
 
 /** Removes the folder of an instance: its working directory in the name of the user who owns that. */

@@ -1,19 +1,20 @@
 /** Interface of an embedded back end: an HTTP application with the contract of its service. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import type { CallService } from '../external/service-call.ts'
 import type { JsonObject } from '../json/values.ts'
+import type { Agent } from '../net/agent-protocol.ts'
+import type { ProviderHandle } from '../ports/machine.ts'
 import type { Ports } from '../ports/ports.ts'
 import type { RetainedKind } from '../ports/retained-kind.ts'
+import type { SecretHolder, SecretRun, SecretValues } from '../ports/secrets.ts'
+import type { CallService } from '../ports/service-call.ts'
 import type { EmbeddableService, ServiceName } from '../services/services.ts'
 import type { BackendState } from '../telemetry/metrics.ts'
 import type { BakerySettings } from './bakery/settings.ts'
 import type { CanarySettings } from './canaries/settings.ts'
-import type { CloudProvider } from './infrastructure/provider.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import type { NotificationServiceSettings } from './notifications/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
-import type { SecretHolder, SecretRun, SecretValues } from './secrets/secret-values.ts'
 import type { BackendGroups } from './setting-groups.ts'
 
 export interface Backend {
@@ -37,7 +38,7 @@ export interface OpenBackend {
   /** Asked at each scrape of the metrics, so it must be cheap. */
   observe?(): BackendState
   /** One of its cloud providers. */
-  provider?(id: string): CloudProvider | undefined
+  provider?(id: string): ProviderHandle | undefined
   /** Notifications of an application, and those of all applications. */
   notificationRecordsOf?(application: string): JsonObject[]
   /** Values of secrets that applications and accounts have. */
@@ -70,8 +71,10 @@ export interface BackendContext {
   readonly ports: Ports
   /** Whether a service is one of the back ends of this process. */
   readonly isEmbedded: (service: ServiceName) => boolean
+  /** Opens the client of the agent of a data directory; whoever opens it closes it. */
+  readonly openAgent: (dataDir: string, startsAgent: boolean) => Agent
   /** A cloud provider of this process. */
-  readonly providerOf: (id: string) => CloudProvider | undefined
+  readonly providerOf: (id: string) => ProviderHandle | undefined
   /** Notifications of an application, and those of all; undefined: the definition store is elsewhere. */
   readonly notificationRecordsOf: (application: string) => JsonObject[] | undefined
   /** Values of secrets for what this back end carries out. */

@@ -1,5 +1,6 @@
 /** Which entries of a data directory a backup holds. */
 import { readdirSync } from 'node:fs'
+import { unfinishedPrefix } from '../backends/images/image-store.ts'
 import {
   agentKeyName,
   agentLockName,
@@ -7,8 +8,7 @@ import {
   instancesFolderName,
   trafficName,
   volumesFolderName,
-} from '../agent/places.ts'
-import { unfinishedPrefix } from '../backends/images/image-store.ts'
+} from '../names/agent-files.ts'
 
 /** Describes the backup; the first entry of its archive. */
 export const descriptionName = 'backup.json'

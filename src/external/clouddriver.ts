@@ -26,7 +26,7 @@ import type {
 } from '../ports/infrastructure.ts'
 import { missingRight } from '../ports/missing-right.ts'
 import { PortError, toPortError } from '../ports/port-error.ts'
-import type { CallService, ServiceAnswer, ServiceCall } from './service-call.ts'
+import type { CallService, ServiceAnswer, ServiceCall } from '../ports/service-call.ts'
 
 interface ClouddriverOptions {
   readonly call: CallService

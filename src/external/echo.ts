@@ -1,7 +1,7 @@
 /** Events of an Echo. */
 import type { Caller } from '../ports/caller.ts'
 import type { Events } from '../ports/events.ts'
-import type { CallService } from './service-call.ts'
+import type { CallService } from '../ports/service-call.ts'
 import { successOf } from './success.ts'
 
 export function openEcho(call: CallService): Events {

@@ -2,8 +2,8 @@
 import { pathTo } from '../net/encode-path.ts'
 import { PortError } from '../ports/port-error.ts'
 import type { Rights } from '../ports/rights.ts'
+import type { CallService, ServiceCall } from '../ports/service-call.ts'
 import { parsePermissionView } from '../rights/permission-view.ts'
-import type { CallService, ServiceCall } from './service-call.ts'
 import { successOf } from './success.ts'
 
 export function openFiat(call: CallService): Rights {

@@ -4,7 +4,7 @@ import { pathTo } from '../net/encode-path.ts'
 import type { Caller } from '../ports/caller.ts'
 import type { StoredDefinitions } from '../ports/definitions.ts'
 import { PortError } from '../ports/port-error.ts'
-import type { CallService } from './service-call.ts'
+import type { CallService } from '../ports/service-call.ts'
 import { successOf } from './success.ts'
 
 export function openFront50(call: CallService): StoredDefinitions {

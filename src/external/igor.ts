@@ -3,7 +3,7 @@ import { isObject, type JsonObject, objectsOf } from '../json/values.ts'
 import { encodeSegments, encodeValue, formatQuery, pathTo } from '../net/encode-path.ts'
 import type { Build, Builds } from '../ports/builds.ts'
 import type { Caller } from '../ports/caller.ts'
-import type { CallService } from './service-call.ts'
+import type { CallService } from '../ports/service-call.ts'
 import { successOf } from './success.ts'
 
 export function openIgor(call: CallService): Builds {

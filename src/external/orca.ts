@@ -4,7 +4,7 @@ import { pathTo } from '../net/encode-path.ts'
 import type { Caller } from '../ports/caller.ts'
 import type { Executions } from '../ports/executions.ts'
 import { isPassing, PortError } from '../ports/port-error.ts'
-import type { CallService, ServiceCall } from './service-call.ts'
+import type { CallService, ServiceCall } from '../ports/service-call.ts'
 
 export function openOrca(call: CallService): Executions {
   const ask = async (request: ServiceCall, { identity }: Caller): Promise<unknown> => {

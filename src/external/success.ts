@@ -1,8 +1,8 @@
 /** Answers of services as values of a port. */
 import { fieldOf, textOf } from '../json/values.ts'
 import { PortError } from '../ports/port-error.ts'
+import type { ServiceAnswer } from '../ports/service-call.ts'
 import type { ServiceName } from '../services/services.ts'
-import type { ServiceAnswer } from './service-call.ts'
 
 /** @throws {PortError} with the status of a refusal */
 export function successOf(service: ServiceName, { status, body }: ServiceAnswer): unknown {

@@ -12,6 +12,9 @@ export const standalone = {
 /** The provider whose objects are deployed by manifests. */
 export const manifestProvider = 'kubernetes'
 
+/** Those whose resources the embedded infrastructure manages. */
+export const cloudProviders = [standalone.provider, manifestProvider] as const
+
 /** Why commands do not run, and what to do. */
 export function describeRefusal(what: string): string {
   return (

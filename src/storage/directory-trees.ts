@@ -4,8 +4,9 @@
  */
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { Stats } from 'node:fs'
+import { chmodSync, type Stats, statSync } from 'node:fs'
 import { chmod, lstat, rmdir, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -265,4 +266,11 @@ function endOf(child: ChildProcessByStdio<null, Readable, Readable>): Promise<vo
     reject(Object.assign(new Error(message), fault !== undefined && { code: faultCodes[fault] }))
   })
   return promise
+}
+
+/** Lets other users pass through a folder and those above it, up to `top`; they still cannot list them. */
+export function openWayTo(folder: string, top: string): void {
+  const { mode } = statSync(folder)
+  if ((mode & 0o011) !== 0o011) chmodSync(folder, mode | 0o011)
+  if (folder !== top) openWayTo(dirname(folder), top)
 }

@@ -1,5 +1,6 @@
-/** Paths of Unix sockets in the data directory. */
+/** Unix sockets and marks of processes of a data directory. */
 import { createHash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openPrivateFolder } from './private-files.ts'
@@ -11,4 +12,9 @@ export function socketPathFor(dataDir: string, name: 'backends.sock' | 'agent.so
   const dir = join(tmpdir(), `fairlead-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`)
   openPrivateFolder(dir)
   return join(dir, name)
+}
+
+/** What marks processes as belonging to a data directory; the same however its path is written. */
+export function markOfDataDir(dataDir: string): string {
+  return createHash('sha256').update(realpathSync(dataDir)).digest('hex').slice(0, 16)
 }

@@ -1,11 +1,12 @@
 /** Processes that claim to belong to an instance: only those that it has started do. */
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { markOfDataDir } from '../../src/agent/marks.ts'
+import { markOfDataDir } from '../../src/storage/socket-path.ts'
 import { openTestAgent, type TestAgent, toInstance } from '../support/agent.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ObservedCopy, ObservedLedger, type ObservedLine } from '../../src/agent/observed-lines.ts'
-import type { ObservedInstance, ObservedLoadBalancer, ObservedState } from '../../src/agent/protocol.ts'
+import type { ObservedInstance, ObservedLoadBalancer, ObservedState } from '../../src/net/agent-protocol.ts'
 
 const enforcement = { memory: 'none', processes: 'none', openFiles: 'none', disk: 'none' } as const
 

@@ -1,11 +1,19 @@
 /** An agent with its client in a data directory of its own. Whatever a test starts with it ends with the test. */
+
 import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { type AgentClient, openAgent } from '../../src/agent/client.ts'
 import type { AgentLog } from '../../src/agent/log.ts'
-import { markOfDataDir, parseMark } from '../../src/agent/marks.ts'
+import { parseMark } from '../../src/agent/marks.ts'
 import { openProcessTable, type ProcessEntry } from '../../src/agent/processes.ts'
-import type { DesiredInstance, DesiredLoadBalancer, ObservedInstance, ObservedState, Program } from '../../src/agent/protocol.ts'
+import type {
+  DesiredInstance,
+  DesiredLoadBalancer,
+  ObservedInstance,
+  ObservedState,
+  Program,
+} from '../../src/net/agent-protocol.ts'
+import { markOfDataDir } from '../../src/storage/socket-path.ts'
 import './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import type { TestEnd } from './test-end.ts'

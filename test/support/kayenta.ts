@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { createServiceCalls } from '../../src/backends/hosting/call-service.ts'
-import type { CallService } from '../../src/external/service-call.ts'
+import type { CallService } from '../../src/ports/service-call.ts'
 
 type Fields = Record<string, unknown>
 

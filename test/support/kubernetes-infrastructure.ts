@@ -9,8 +9,8 @@ import {
   kubernetesKeys,
   toKubernetesSettings,
 } from '../../src/backends/infrastructure/providers/kubernetes/settings.ts'
-import type { ServiceAnswer } from '../../src/external/service-call.ts'
 import type { JsonObject } from '../../src/json/values.ts'
+import type { ServiceAnswer } from '../../src/ports/service-call.ts'
 import { type Backends, startBackends } from './backends.ts'
 import { waitFor } from './wait-until.ts'
 

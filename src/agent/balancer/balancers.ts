@@ -1,9 +1,9 @@
 /** The load balancers of this machine: opens the desired ones and reports the observed ones. */
 import { closeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { DesiredListener, DesiredLoadBalancer, ObservedListener, ObservedLoadBalancer } from '../../net/agent-protocol.ts'
 import { Sweep } from '../../proxy/sweep.ts'
 import type { AgentLog } from '../log.ts'
-import type { DesiredListener, DesiredLoadBalancer, ObservedListener, ObservedLoadBalancer } from '../protocol.ts'
 import type { InstanceCounts } from '../traffic-history.ts'
 import { type Bounds, defaultBounds } from './bounds.ts'
 import { ConnectionShares } from './connection-shares.ts'

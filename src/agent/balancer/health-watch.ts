@@ -1,7 +1,7 @@
 /** The health of one instance: probed at intervals, down at once when it refuses connections. */
 import { isDeepStrictEqual } from 'node:util'
+import type { HealthCheck, ObservedMember } from '../../net/agent-protocol.ts'
 import { type ProbeResult, probe, strangerAnswers } from '../probe.ts'
-import type { HealthCheck, ObservedMember } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
 
 const quickGrowth = 1.25

@@ -1,5 +1,5 @@
 /** The instances of one load balancer, and which of them gets the next request. */
-import type { DesiredLoadBalancer, DesiredMember, HealthCheck, ObservedMember } from '../protocol.ts'
+import type { DesiredLoadBalancer, DesiredMember, HealthCheck, ObservedMember } from '../../net/agent-protocol.ts'
 import type { InstanceCounts } from '../traffic-history.ts'
 import { Member, type MemberOptions } from './member.ts'
 import { Pool, Shares } from './pools.ts'

@@ -1,9 +1,9 @@
 /** An instance behind a load balancer: its health, its connections, and what it works on. */
+
+import type { DesiredMember, ObservedMember, TrafficCounts } from '../../net/agent-protocol.ts'
 import type { Connection } from '../../proxy/connection.ts'
 import { Connections } from '../../proxy/connections.ts'
 import type { Sweep } from '../../proxy/sweep.ts'
-import type { DesiredMember, ObservedMember } from '../protocol.ts'
-import type { TrafficCounts } from '../traffic-history.ts'
 import type { Bounds } from './bounds.ts'
 import { HealthWatch, type HealthWatchOptions } from './health-watch.ts'
 

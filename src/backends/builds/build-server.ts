@@ -6,9 +6,9 @@
  */
 import type { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
+import type { SecretHolder } from '../../ports/secrets.ts'
 import type { SettingsReport } from '../../settings/setting.ts'
 import type { BackendContext } from '../backend.ts'
-import type { SecretHolder } from '../secrets/secret-values.ts'
 import type { ListedBuild } from './listed-build.ts'
 import type { Position } from './polls/position.ts'
 

@@ -1,9 +1,10 @@
 /** Declared environments, compared with the accounts that exist and with what a canary analysis needs. */
+
 import { findUnknownPlaces, toAccounts } from '../../environments/accounts.ts'
 import { declaredEnvironments, type Environment } from '../../environments/declaration.ts'
 import { type JsonObject, objectOf } from '../../json/values.ts'
+import { cloudProviders } from '../../settings/standalone.ts'
 import type { BackendContext } from '../backend.ts'
-import { providerTypes } from '../infrastructure/providers/all.ts'
 import { StageError } from '../orchestration/machine/failure.ts'
 import { intervalStages } from '../orchestration/stages/canaries/intervals.ts'
 import type { Definitions } from './collections.ts'
@@ -22,7 +23,7 @@ export function checkEnvironments({ context }: Definitions, declared: unknown, s
 }
 
 function accountsOf({ providerOf }: BackendContext): JsonObject[] {
-  const accounts = providerTypes.flatMap(({ id }) => providerOf(id)?.accounts ?? [])
+  const accounts = cloudProviders.flatMap((id) => providerOf(id)?.accounts ?? [])
   return accounts.map(({ name, details }) => ({ ...details, name }))
 }
 

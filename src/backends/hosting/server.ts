@@ -2,6 +2,7 @@
 import http from 'node:http'
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
+import { openAgent } from '../../agent/client.ts'
 import { GatewayError } from '../../errors.ts'
 import { createClouddriver } from '../../external/clouddriver.ts'
 import { openEcho } from '../../external/echo.ts'
@@ -9,13 +10,13 @@ import { openFiat } from '../../external/fiat.ts'
 import { openFront50 } from '../../external/front50.ts'
 import { openIgor } from '../../external/igor.ts'
 import { openOrca } from '../../external/orca.ts'
-import type { CallService } from '../../external/service-call.ts'
 import { withoutSchemas } from '../../http/without-schemas.ts'
 import { formatJson, maxStoredJsonDepth } from '../../json/json.ts'
 import { definedOf } from '../../json/values.ts'
 import type { Infrastructure } from '../../ports/infrastructure.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { Ports } from '../../ports/ports.ts'
+import type { CallService } from '../../ports/service-call.ts'
 import { toStorageError } from '../../ports/storage-error.ts'
 import type { ServiceName } from '../../services/services.ts'
 import { migrate } from '../../storage/migrations.ts'
@@ -159,6 +160,7 @@ function toContext(
     call: (other, request) =>
       call(other, isEmbedded(other) ? { ...request, headers: { ...request.headers, [backendHeader]: 'true' } } : request),
     isEmbedded,
+    openAgent: (dataDir, startsAgent) => openAgent({ dataDir, startsAgent, version: settings.version ?? '', log: context.log }),
     providerOf: (id) => opened.get('clouddriver')?.provider?.(id),
     notificationRecordsOf: (application) => opened.get('front50')?.notificationRecordsOf?.(application),
     secrets: passSecretsOn(() => opened.get('front50')?.secrets),

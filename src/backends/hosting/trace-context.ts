@@ -1,7 +1,7 @@
 /** Propagation of the trace context from a request to the calls that it causes. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyInstance } from 'fastify'
-import type { CallService } from '../../external/service-call.ts'
+import type { CallService } from '../../ports/service-call.ts'
 
 const names = ['traceparent', 'tracestate', 'baggage'] as const
 

@@ -4,13 +4,13 @@ import { createReadStream, existsSync, mkdirSync, readdirSync, renameSync } from
 import { join } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../json/json.ts'
-import type { JsonObject } from '../../json/values.ts'
+import { type ImageFile, imageNamePattern, imageVersionPattern, loadImageFile, parseImageId } from '../../ports/image-file.ts'
+import type { ImageDescription } from '../../ports/machine.ts'
 import { PortError } from '../../ports/port-error.ts'
 import type { SandboxChoice } from '../../sandbox/settings.ts'
 import { removeTree } from '../../storage/directory-trees.ts'
 import { closeToOthers } from '../../storage/private-files.ts'
 import type { WorkLine } from '../stores/in-turns.ts'
-import { type ImageFile, loadImageFile } from './image-file.ts'
 import type { ImageContent } from './measure-image.ts'
 import { receiveArchive } from './receive.ts'
 import type { UnpackBounds } from './unpack.ts'
@@ -44,21 +44,6 @@ export const imageMigrations = [
    CREATE INDEX infrastructure_images_by_digest ON infrastructure_images (digest);`,
 ] as const
 
-/** What a user says about an image. */
-export interface ImageDescription {
-  readonly name: string
-  readonly version: string
-  /** Facts about its making, such as `commit`, `branch` or `buildInfoUrl`. */
-  readonly labels: Readonly<Record<string, string>>
-  /** Changeable marks, such as `stage`. */
-  readonly tags: Readonly<Record<string, string>>
-  /** Who made it of what, such as `{kind: 'upload', user}`. */
-  readonly origin: JsonObject
-  /** Accounts and regions that have it; undefined: all. An account has one image of a name and version. */
-  readonly accounts?: readonly string[] | undefined
-  readonly regions?: readonly string[] | undefined
-}
-
 export interface StoredImage extends ImageDescription, ImageContent {
   /** `NAME:VERSION`. */
   readonly id: string
@@ -77,9 +62,6 @@ interface ImageStoreOptions {
   readonly sandbox?: SandboxChoice | undefined
 }
 
-const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
-const versionPattern = /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,127}$/
-
 interface UploadOptions {
   /** `sha256:` and the expected hash of the archive's bytes; undefined: not checked. */
   readonly digest: string | undefined
@@ -89,13 +71,6 @@ interface UploadOptions {
 
 export function isInAccount({ accounts }: Pick<StoredImage, 'accounts'>, account: string): boolean {
   return accounts === undefined || accounts.includes(account)
-}
-
-/** `shop:1.0.0` → name and version; undefined when it is no image id. */
-export function parseImageId(id: string): { name: string; version: string } | undefined {
-  const mark = id.lastIndexOf(':')
-  const [name, version] = [id.slice(0, mark), id.slice(mark + 1)]
-  return mark > 0 && namePattern.test(name) && versionPattern.test(version) ? { name, version } : undefined
 }
 
 export class ImageStore {
@@ -259,10 +234,10 @@ function haveCommonAccount(one: Pick<StoredImage, 'accounts'>, { accounts }: Pic
 
 /** @throws {PortError} 400 */
 function checkNames({ name, version }: ImageDescription): void {
-  if (!namePattern.test(name)) {
+  if (!imageNamePattern.test(name)) {
     throw new PortError(400, `"${name}" is no name of an image: write letters, digits, ".", "_" and "-", at most 128.`)
   }
-  if (!versionPattern.test(version)) {
+  if (!imageVersionPattern.test(version)) {
     throw new PortError(400, `"${version}" is no version of an image: write letters, digits, ".", "_", "+" and "-", at most 128.`)
   }
 }

@@ -14,7 +14,7 @@ async function unpack({ bounds, imageFile }: UnpackOrder): Promise<UnpackReport>
   await unpackArchive(process.stdin, folder, bounds)
   if (imageFile !== undefined) {
     // Uploads, which are most, need none of its schemas.
-    const { completeImageFile } = await import('./image-file.ts')
+    const { completeImageFile } = await import('../../ports/image-file.ts')
     completeImageFile(folder, imageFile)
   }
   return { kind: 'stored', content: await measureImage(folder) }

@@ -1,6 +1,7 @@
 /** Server groups, load balancers, instances and jobs of an application. */
-import type { ConsoleWish } from '../../agent/console.ts'
+
 import { formatJson } from '../../json/json.ts'
+import type { ConsoleWish } from '../../net/agent-protocol.ts'
 import { PortError } from '../../ports/port-error.ts'
 import { pathValue, pathValues, queryCount, queryFlag, queryValue, queryValues } from '../requests/request-values.ts'
 import { balancersOfGroups } from './clusters.ts'

@@ -1,4 +1,5 @@
 /** Entity tags: what users and deployments note on server groups, clusters and other entities. */
+
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../json/json.ts'
 import { isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'

@@ -1,5 +1,5 @@
 /** Lines of a console that have a text, whatever part of it a reader has. */
-import type { ConsoleWish } from '../../agent/console.ts'
+import type { ConsoleWish } from '../../net/agent-protocol.ts'
 import type { ConsoleView } from './provider.ts'
 
 interface FoundLine {

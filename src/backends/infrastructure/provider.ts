@@ -1,10 +1,12 @@
 /** A provider of infrastructure: its accounts, what runs there, and the operations that change it. */
+
 import type { FastifyInstance } from 'fastify'
-import type { ConsolePart, ConsoleWish } from '../../agent/console.ts'
 import type { JsonObject } from '../../json/values.ts'
+import type { ConsolePart, ConsoleWish } from '../../net/agent-protocol.ts'
 import type { Access } from '../../ports/access.ts'
+import type { ProviderHandle } from '../../ports/machine.ts'
 import type { RetainedKind } from '../../ports/retained-kind.ts'
-import type { SecretHolder } from '../secrets/secret-values.ts'
+import type { SecretHolder } from '../../ports/secrets.ts'
 import type { ArtifactAccount } from './artifact-accounts/artifact-account.ts'
 import type { Account, Instance, Job, LoadBalancer, Owned, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
@@ -20,7 +22,7 @@ export interface PodContainer {
  * Lists are answered from memory: a provider with a remote API keeps them current itself. It may begin with that when a list is first
  * read: see `trackReads`.
  */
-export interface CloudProvider {
+export interface CloudProvider extends ProviderHandle {
   /** The value of `cloudProvider`. */
   readonly id: string
   readonly accounts: readonly Account[]

@@ -12,7 +12,7 @@ import { storageFaultOf } from '../../storage/database-fault.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import type { BackendContext } from '../backend.ts'
 import { withoutSecrets } from '../pipelines/secret-names.ts'
-import { allReferencesIn, mapHolders } from '../secrets/references.ts'
+import { allReferencesIn, mapHolders } from '../pipelines/secret-references.ts'
 import { WorkLine } from '../stores/in-turns.ts'
 import { applicationsOf, type OperationRun, type OperationType } from './operation-type.ts'
 

@@ -1,7 +1,7 @@
 /** References to secrets that count in a run, by the stages that contain them: docs/contracts/secrets.md#authors-and-events. */
 import { formatJson } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
-import { allReferencesIn, writtenReferencesIn } from '../secrets/references.ts'
+import { allReferencesIn, writtenReferencesIn } from '../pipelines/secret-references.ts'
 import { foldName } from '../stores/document-store.ts'
 import { StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'

@@ -1,9 +1,8 @@
 /** Calls for several users to a service that is not embedded: it knows one user a call. */
-
-import type { ServiceAnswer, ServiceCall } from '../../external/service-call.ts'
 import { decodeSegment } from '../../net/encode-path.ts'
 import type { Access } from '../../ports/access.ts'
 import { missingRight } from '../../ports/missing-right.ts'
+import type { ServiceAnswer, ServiceCall } from '../../ports/service-call.ts'
 import type { ServiceName } from '../../services/services.ts'
 import type { EngineOptions } from './engine-parts.ts'
 import { RetryableError, StageError } from './machine/failure.ts'

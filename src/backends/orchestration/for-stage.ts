@@ -1,9 +1,10 @@
 /** Ports as a stage uses them: in the name of all for whom it runs, with its secrets, and with the errors of steps. */
-import { ServiceOffError } from '../../external/service-call.ts'
+
 import { fieldOf, textsOf } from '../../json/values.ts'
 import type { Caller } from '../../ports/caller.ts'
 import { authorFault, PortError } from '../../ports/port-error.ts'
 import type { PortRules } from '../../ports/rules.ts'
+import { ServiceOffError } from '../../ports/service-call.ts'
 import type { ServiceName } from '../../services/services.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 import { maskCopies } from './secrets.ts'

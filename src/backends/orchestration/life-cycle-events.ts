@@ -3,12 +3,13 @@
  *
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
-import type { CallService } from '../../external/service-call.ts'
+
 import { isObject, type JsonObject, listOf, objectsOf } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { type Caller, toCaller } from '../../ports/caller.ts'
 import type { ReportedEvent } from '../../ports/events.ts'
 import type { Ports } from '../../ports/ports.ts'
+import type { CallService } from '../../ports/service-call.ts'
 import type { EngineOptions } from './engine-parts.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'

@@ -2,7 +2,7 @@
 import { textsOf } from '../../json/values.ts'
 import { foldName } from '../../names/fold-name.ts'
 import type { RetainedKind, RetentionRule, Sweep } from '../../ports/retained-kind.ts'
-import { manifestProvider, standalone } from '../../settings/standalone.ts'
+import { cloudProviders } from '../../settings/standalone.ts'
 import type { BackendContext } from '../backend.ts'
 import type { Engine } from './engine.ts'
 import type { ExecutionType } from './model.ts'
@@ -86,7 +86,7 @@ class Search {
   }
 
   #noteGroups(key: string, application: string): void {
-    const providers = [standalone.provider, manifestProvider].flatMap((id) => this.#context.providerOf(id) ?? [])
+    const providers = cloudProviders.flatMap((id) => this.#context.providerOf(id) ?? [])
     const groups = providers.flatMap((provider) => [...provider.serverGroups(application)])
     this.#groupNames.set(
       key,

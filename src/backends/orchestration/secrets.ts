@@ -10,8 +10,8 @@ import {
   provesSender,
   withoutSecrets,
 } from '../pipelines/secret-names.ts'
+import { isReference } from '../pipelines/secret-references.ts'
 import { constraintKeys, maskDefinition, maskTrigger, mayHoldSecrets, secretsOfDefinition } from '../pipelines/trigger-secrets.ts'
-import { isReference } from '../secrets/references.ts'
 import type { Execution, Stage } from './model.ts'
 
 type NamesSecret = (name: string) => boolean

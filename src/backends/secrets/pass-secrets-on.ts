@@ -1,7 +1,7 @@
 /** Values of secrets for the back ends of a process, with or without the store of secrets in it. */
 import { PortError } from '../../ports/port-error.ts'
-import { allReferencesIn } from './references.ts'
-import type { SecretValues } from './secret-values.ts'
+import type { SecretValues } from '../../ports/secrets.ts'
+import { allReferencesIn } from '../pipelines/secret-references.ts'
 
 /** @param find The store; undefined while it is not opened, or where it is elsewhere */
 export function passSecretsOn(find: () => SecretValues | undefined): SecretValues {

@@ -1,11 +1,11 @@
 /** Secrets of applications and accounts in the database, encrypted, one version of each. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { PortError } from '../../ports/port-error.ts'
+import type { SecretVersion } from '../../ports/secrets.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { foldName } from '../stores/document-store.ts'
 import { decrypt, encrypt, keyIdOf } from './encryption.ts'
 import type { SecretKey } from './keys.ts'
-import type { SecretVersion } from './secret-values.ts'
 
 /** A removed secret keeps its row without a value, so that versions never begin anew. */
 export const secretMigrations = [

@@ -1,7 +1,7 @@
 /** Uses of secrets: who, where, which version, how often. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { SecretRun, SecretUse, SecretVersion } from '../../ports/secrets.ts'
 import { inTransaction } from '../../storage/database.ts'
-import type { SecretRun, SecretUse, SecretVersion } from './secret-values.ts'
 
 export interface RecordedUse {
   readonly version: number

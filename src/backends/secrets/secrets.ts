@@ -1,14 +1,14 @@
 /** Secrets of applications and accounts: their store, their values for other back ends, and who uses them. */
 import { PortError } from '../../ports/port-error.ts'
+import type { Revealed, SecretHolder, SecretUse, SecretValues, SecretVersion } from '../../ports/secrets.ts'
 import type { BackendContext } from '../backend.ts'
+import { allMaskFormsOf } from '../pipelines/mask-forms.ts'
+import { allReferencesIn, parseReference, replaceReferences, type SecretReference } from '../pipelines/secret-references.ts'
 import { decrypt, encrypt, keyIdOf } from './encryption.ts'
 import { KeyFile } from './key-file.ts'
-import { allMaskFormsOf } from './mask-forms.ts'
-import { allReferencesIn, parseReference, replaceReferences, type SecretReference } from './references.ts'
 import { readSecretFile } from './secret-files.ts'
 import { type NewSecret, type SecretEntry, SecretStore, scopeOf } from './secret-store.ts'
 import { type RecordedUse, SecretUses } from './secret-uses.ts'
-import type { Revealed, SecretHolder, SecretUse, SecretValues, SecretVersion } from './secret-values.ts'
 import { VaultSecrets } from './vault-secrets.ts'
 
 interface Resolved {

@@ -1,7 +1,7 @@
 /** Lists of the definition store, kept with their validators: clients poll them, and definitions are large and seldom change. */
 import { LRUCache } from 'lru-cache'
-import type { CallService } from '../../external/service-call.ts'
 import { type JsonObject, objectsOf } from '../../json/values.ts'
+import type { CallService } from '../../ports/service-call.ts'
 
 interface StoredListsOptions<T> {
   /** What is kept of a definition. */

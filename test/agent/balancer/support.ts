@@ -13,7 +13,7 @@ import type {
   DesiredMember,
   HealthCheck,
   ObservedMember,
-} from '../../../src/agent/protocol.ts'
+} from '../../../src/net/agent-protocol.ts'
 import { freePort } from '../../support/free-port.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import type { ServiceAnswer } from '../../../src/external/service-call.ts'
+import type { ServiceAnswer } from '../../../src/ports/service-call.ts'
 import { type BackendsOptions, startBackends } from '../../support/backends.ts'
 
 export type Fields = Record<string, unknown>

@@ -5,7 +5,7 @@ import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import { createBackendServer } from '../../../src/backends/hosting/server.ts'
 import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
-import type { CallService } from '../../../src/external/service-call.ts'
+import type { CallService } from '../../../src/ports/service-call.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
 import { defaults } from '../../support/backend-settings.ts'
 

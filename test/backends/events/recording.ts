@@ -1,6 +1,7 @@
 /** A definition store and an orchestrator that remember what they were asked, for tests of the event service. */
-import type { CallService, ServiceAnswer, ServiceCall } from '../../../src/external/service-call.ts'
+
 import type { JsonObject } from '../../../src/json/values.ts'
+import type { CallService, ServiceAnswer, ServiceCall } from '../../../src/ports/service-call.ts'
 import type { ServiceName } from '../../../src/services/services.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

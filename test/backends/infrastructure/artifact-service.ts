@@ -5,8 +5,8 @@ import { createInfrastructureBackend } from '../../../src/backends/infrastructur
 import type { ProviderType } from '../../../src/backends/infrastructure/providers/provider-type.ts'
 import { InfrastructureKeys, toInfrastructureSettings } from '../../../src/backends/infrastructure/setting-keys.ts'
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
-import type { ServiceAnswer } from '../../../src/external/service-call.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
+import type { ServiceAnswer } from '../../../src/ports/service-call.ts'
 import { startBackends } from '../../support/backends.ts'
 
 export interface Fetched {

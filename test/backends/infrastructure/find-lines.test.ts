@@ -1,8 +1,9 @@
 /** A search of a console: lines across its parts, with their places and numbers. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ConsoleWish } from '../../../src/agent/console.ts'
 import { findLines } from '../../../src/backends/infrastructure/find-lines.ts'
+import type { ConsoleWish } from '../../../src/net/agent-protocol.ts'
 
 function reader(whole: string | Uint8Array, partBytes: number) {
   const bytes = Buffer.from(whole as Uint8Array)

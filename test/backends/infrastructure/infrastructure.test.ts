@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { infrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
-import type { CallService } from '../../../src/external/service-call.ts'
+import type { CallService } from '../../../src/ports/service-call.ts'
 import { startBackends } from '../../support/backends.ts'
 import { startInfrastructure as startWithProvider } from '../../support/infrastructure.ts'
 import { waitFor } from '../../support/wait-until.ts'

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import type { ObservedInstance, ObservedMember } from '../../../src/agent/protocol.ts'
 import {
   Desired,
   desiredMigrations,
@@ -14,6 +13,7 @@ import { Readings } from '../../../src/backends/infrastructure/providers/local/r
 import type { Observation } from '../../../src/backends/infrastructure/providers/local/reconciler.ts'
 import { versionOf } from '../../../src/backends/infrastructure/versions.ts'
 import { writeServerGroupSummary } from '../../../src/backends/infrastructure/views.ts'
+import type { ObservedInstance, ObservedMember } from '../../../src/net/agent-protocol.ts'
 
 const place = { account: 'dev', region: 'east' }
 const program = {

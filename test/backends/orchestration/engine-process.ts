@@ -5,7 +5,7 @@ import { definitionsBackend } from '../../../src/backends/definitions/definition
 import { createBackendServer } from '../../../src/backends/hosting/server.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
-import type { CallService } from '../../../src/external/service-call.ts'
+import type { CallService } from '../../../src/ports/service-call.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
 import { defaults } from '../../support/backend-settings.ts'
 

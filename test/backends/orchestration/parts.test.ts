@@ -6,7 +6,7 @@ import { createLifeCyclePublisher, mergedNotifications } from '../../../src/back
 import { createStage } from '../../../src/backends/orchestration/machine/new-stage.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
 import { openEcho } from '../../../src/external/echo.ts'
-import type { CallService } from '../../../src/external/service-call.ts'
+import type { CallService } from '../../../src/ports/service-call.ts'
 import { createUlids } from '../../../src/storage/ulid.ts'
 import { F, startEngine, V, W } from './support.ts'
 

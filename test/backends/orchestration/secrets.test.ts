@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { maskIn } from '../../../src/backends/orchestration/secrets.ts'
-import type { CallService } from '../../../src/external/service-call.ts'
+import type { CallService } from '../../../src/ports/service-call.ts'
 import { createCloudService } from './infrastructure/cloud-service.ts'
 import { at, J, startEngine, V } from './support.ts'
 

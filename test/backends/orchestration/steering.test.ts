@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
-import type { CallService, ServiceCall } from '../../../src/external/service-call.ts'
+import type { CallService, ServiceCall } from '../../../src/ports/service-call.ts'
 import { at, J, startEngine, type TestEngine, V, W } from './support.ts'
 
 type Rights = Record<string, string[]>

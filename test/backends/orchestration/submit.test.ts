@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import type { CallService } from '../../../src/external/service-call.ts'
+import type { CallService } from '../../../src/ports/service-call.ts'
 import { createUlid } from '../../../src/storage/ulid.ts'
 import { at, J, startEngine, V, W } from './support.ts'
 

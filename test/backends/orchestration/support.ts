@@ -8,7 +8,7 @@ import { orchestrationBackend } from '../../../src/backends/orchestration/orches
 import type { ManifestSettings } from '../../../src/backends/orchestration/settings.ts'
 import type { ScriptSettings } from '../../../src/backends/orchestration/stages/builds/settings.ts'
 import { defaultOutsideSettings, type OutsideSettings } from '../../../src/backends/outside/settings.ts'
-import type { CallService, ServiceAnswer } from '../../../src/external/service-call.ts'
+import type { CallService, ServiceAnswer } from '../../../src/ports/service-call.ts'
 import { defaults } from '../../support/backend-settings.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 

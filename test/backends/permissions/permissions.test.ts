@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { permissionsBackend } from '../../../src/backends/permissions/permissions.ts'
 import type { View } from '../../../src/backends/permissions/view.ts'
-import type { ServiceAnswer } from '../../../src/external/service-call.ts'
+import type { ServiceAnswer } from '../../../src/ports/service-call.ts'
 import { startBackends } from '../../support/backends.ts'
 
 const declared: Record<string, unknown> = {

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { permissionsBackend } from '../../../src/backends/permissions/permissions.ts'
 import { defaultPermissionService, type PermissionServiceSettings } from '../../../src/backends/permissions/settings.ts'
 import type { View } from '../../../src/backends/permissions/view.ts'
-import type { ServiceAnswer } from '../../../src/external/service-call.ts'
+import type { ServiceAnswer } from '../../../src/ports/service-call.ts'
 import { startBackends } from '../../support/backends.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -1,7 +1,8 @@
 /** Bakes of manifests: each in a folder of its own, within bounds of time, output and number. */
-import type { ServiceAnswer } from '../../../external/service-call.ts'
+
 import { fieldOf, type JsonObject, textOf } from '../../../json/values.ts'
 import { authorFault, PortError } from '../../../ports/port-error.ts'
+import type { ServiceAnswer } from '../../../ports/service-call.ts'
 import type { BackendContext } from '../../backend.ts'
 import { ProgramError, runProgram } from '../../outside/run-program.ts'
 import { manifestTypes } from './all.ts'

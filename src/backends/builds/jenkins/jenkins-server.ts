@@ -1,11 +1,12 @@
 /** One Jenkins server, over its JSON API. docs/contracts/builds.md#jenkins. */
+
 import { BoundedMap } from '../../../caches/bounded-map.ts'
 import { list, maybe, shape } from '../../../json/shape.ts'
 import { definedOf, type JsonObject, listOf, numberOf, textOf } from '../../../json/values.ts'
 import { encodeSegments, formatQuery, pathTo } from '../../../net/encode-path.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
-import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
+import { maxArtifactBytes } from '../../outside/source-calls.ts'
 import type { BuildOrder, BuildRange, BuildServer, RecentBuilds } from '../build-server.ts'
 import type { ListedBuild } from '../listed-build.ts'
 import type { Position } from '../polls/position.ts'

@@ -1,4 +1,5 @@
 /** Files of builds on disk: their logs, and their archived files as one tar archive each. */
+
 import { createReadStream, createWriteStream, existsSync, readdirSync, statSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'

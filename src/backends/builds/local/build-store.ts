@@ -1,8 +1,8 @@
 /** Builds of this machine in SQLite: the queue, the builds that run, and those that have ended. */
 import type { DatabaseSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../../json/json.ts'
+import type { SecretVersion } from '../../../ports/secrets.ts'
 import { inTransaction } from '../../../storage/database.ts'
-import type { SecretVersion } from '../../secrets/secret-values.ts'
 import type { BuildReport, TestCounts } from './build-report.ts'
 
 export const localBuildMigrations = [

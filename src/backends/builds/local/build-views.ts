@@ -1,8 +1,9 @@
 /** Jobs and builds of this machine as the contract has them. */
+
 import { basename } from 'node:path'
 import { definedOf, type JsonObject } from '../../../json/values.ts'
+import { parseImageId } from '../../../ports/image-file.ts'
 import { standalone } from '../../../settings/standalone.ts'
-import { parseImageId } from '../../images/image-store.ts'
 import type { ListedBuild } from '../listed-build.ts'
 import type { BuildReport } from './build-report.ts'
 import type { StoredBuild } from './build-store.ts'

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { BuilderError, resolveWithin, run } from '../../infrastructure/providers/local/builder-process.ts'
+import { BuilderError, resolveWithin, run } from '../../outside/builder-process.ts'
 import type { TestCounts } from './build-report.ts'
 import { archiveFolder, type BuildPlan } from './plan.ts'
 import type { RunnerLog } from './runner-log.ts'

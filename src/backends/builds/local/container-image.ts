@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { findOnPath } from '../../../runtime/find-program.ts'
-import { BuilderError, resolveWithin } from '../../infrastructure/providers/local/builder-process.ts'
+import { BuilderError, resolveWithin } from '../../outside/builder-process.ts'
 import type { BuildReport } from './build-report.ts'
 import type { BuildStep } from './job-definition.ts'
 import type { RunnerLog } from './runner-log.ts'

@@ -1,11 +1,10 @@
 /** Takes over what a runner leaves: its report, its archived files, and its image. */
+
 import { definedOf } from '../../../json/values.ts'
+import type { BuilderState, Machine, MachineImage } from '../../../ports/machine.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import { readAsOwner } from '../../../storage/directory-trees.ts'
 import type { BackendContext } from '../../backend.ts'
-import type { ImageStore, StoredImage } from '../../images/image-store.ts'
-import { adoptFolder } from '../../infrastructure/providers/local/adopt-image.ts'
-import type { BuilderState } from '../../infrastructure/providers/local/builders.ts'
 import type { BuildFiles } from './build-files.ts'
 import { BuildReport } from './build-report.ts'
 import type { BuildResult, LocalBuild, StoredBuild } from './build-store.ts'
@@ -16,7 +15,7 @@ export interface FinishParts {
   readonly context: BackendContext
   readonly settings: LocalBuildSettings
   readonly files: BuildFiles
-  readonly images: ImageStore
+  readonly machine: Machine
 }
 
 export interface BuildOutcome extends Pick<LocalBuild, 'result' | 'reason' | 'tests' | 'files' | 'containerImages' | 'image'> {
@@ -86,12 +85,12 @@ function describeFault({ message }: Error): string {
 async function keepImage(
   build: StoredBuild,
   { folder: work }: BuilderState,
-  { images, context, settings }: FinishParts,
-): Promise<StoredImage | undefined> {
+  { machine, context, settings }: FinishParts,
+): Promise<MachineImage | undefined> {
   const { id, imageName, account, imageAccounts = [account], job, number, commit, user } = build
   if (imageName === undefined) return undefined
   // The build could not be recorded as complete before, since Fairlead ended or its disk was full.
-  const stored = images.all().find(({ origin }) => origin['build'] === id)
+  const stored = machine.images.all().find(({ origin }) => origin['build'] === id)
   if (stored !== undefined) return stored
   context.log.debug({ build: id }, 'the image of a build is stored')
   const description = {
@@ -107,7 +106,7 @@ async function keepImage(
     accounts: imageAccounts,
     origin: { kind: 'build', build: id, job, number, user, ...definedOf({ git: commit?.remoteUrl, revision: commit?.sha1 }) },
   }
-  return adoptFolder(images, { work, name: imageFolder, what: 'build' }, { description })
+  return machine.adoptFolder({ work, name: imageFolder, what: 'build' }, description)
 }
 
 /** The agent knows limits, and not the settings that they come from. */

@@ -1,6 +1,6 @@
 /** Jobs as the configuration and `.fairlead/build.yml` declare them. */
 import { z } from 'zod'
-import { ImageEnvironment, isProgram, programProblem } from '../../images/image-file.ts'
+import { ImageEnvironment, isProgram, programProblem } from '../../../ports/image-file.ts'
 
 const inside = z
   .string()

@@ -1,13 +1,14 @@
 /** The build server of this machine. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BoundedMap } from '../../../caches/bounded-map.ts'
 import type { JsonObject } from '../../../json/values.ts'
+import type { Machine } from '../../../ports/machine.ts'
 import { PortError } from '../../../ports/port-error.ts'
+import type { SecretHolder } from '../../../ports/secrets.ts'
 import { describeRefusal, standalone } from '../../../settings/standalone.ts'
 import type { BackendContext } from '../../backend.ts'
-import { maxArtifactBytes } from '../../infrastructure/artifact-accounts/account-type.ts'
-import type { LocalProvider } from '../../infrastructure/providers/local/local.ts'
-import type { SecretHolder } from '../../secrets/secret-values.ts'
+import { maxArtifactBytes } from '../../outside/source-calls.ts'
 import type { BuildOrder, BuildRange, BuildServer, RecentBuilds } from '../build-server.ts'
 import type { Position } from '../polls/position.ts'
 import { parseProperties } from '../property-file.ts'
@@ -25,7 +26,7 @@ interface LocalBuildServerParts {
   readonly type: string
   readonly context: BackendContext
   readonly settings: LocalBuildSettings
-  readonly provider: LocalProvider
+  readonly machine: Machine
   readonly catalog: JobCatalog
   readonly store: BuildStore
   readonly files: BuildFiles
@@ -162,13 +163,13 @@ export class LocalBuildServer implements BuildServer {
 
   /** @returns the number of the queue item */
   async start(name: string, order: BuildOrder): Promise<string> {
-    const { context, store, builds, provider } = this.#parts
+    const { context, store, builds, machine } = this.#parts
     const job = await this.#requireJob(name, order.user)
     this.#checkPlace(job)
     checkParameters(name, job.definition, order.parameters, job.repository !== undefined)
     await this.#rights.checkRun(job, order.user)
     await this.#rights.checkCheckout(this.#parts.repositories.accountOf(job.repository), order.user)
-    const accounts = provider.parts.settings.accounts.map((account) => account.name)
+    const accounts = machine.accounts.map((account) => account.name)
     const imageAccounts = await this.#rights.changeable(accounts, order.user)
     this.#checkRoom(job.application)
     const queued: LocalBuild = {
@@ -240,15 +241,14 @@ export class LocalBuildServer implements BuildServer {
 
   /** Whether commands may run, and the account can run them. @throws {PortError} 400 */
   #checkPlace({ name, account }: KnownJob): void {
-    const { context, provider } = this.#parts
+    const { context, machine } = this.#parts
     if (context.settings.bakery?.allowsCommands !== true) throw new PortError(400, describeRefusal('The build'))
-    const { settings, users } = provider.parts
-    if (settings.accounts.every((each) => each.name !== account))
+    if (machine.accounts.every((each) => each.name !== account))
       throw new PortError(
         400,
         `The account "${account}" of the job "${name}" does not exist. Name one of ${standalone.provider}.accounts.`,
       )
-    const problem = users.problemOf(account)
+    const problem = machine.users.problemOf(account)
     if (problem !== undefined) throw new PortError(400, problem)
   }
 

@@ -1,13 +1,12 @@
 /** Builds of this machine from the queue to their end: the agent runs them, so that they outlive this process. docs/decisions/builds.md. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { BuilderOrder, Machine } from '../../../ports/machine.ts'
 import { PortError } from '../../../ports/port-error.ts'
+import type { CacheFolders } from '../../../storage/cache-folders.ts'
 import type { BackendContext } from '../../backend.ts'
-import type { BuilderOrder } from '../../infrastructure/providers/local/builders.ts'
-import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
-import type { LocalProvider } from '../../infrastructure/providers/local/local.ts'
-import { adviseOnOutgoing } from '../../infrastructure/providers/local/outgoing/advise.ts'
-import { confineFile } from '../../infrastructure/providers/local/program-sandbox.ts'
+import { adviseOnOutgoing } from '../../outside/outgoing-advice.ts'
 import type { BuildFiles } from './build-files.ts'
 import type { BuildStore, StoredBuild } from './build-store.ts'
 import { type BuildOutcome, finishBuild } from './finish-build.ts'
@@ -21,7 +20,7 @@ import type { LocalBuildSettings } from './settings.ts'
 interface LocalBuildsOptions {
   readonly context: BackendContext
   readonly settings: LocalBuildSettings
-  readonly provider: LocalProvider
+  readonly machine: Machine
   readonly catalog: JobCatalog
   readonly repositories: RepositoryReader
   readonly store: BuildStore
@@ -62,10 +61,10 @@ export class LocalBuilds {
 
   /** Goes on with what ran when Fairlead ended, and removes what is left of others. */
   start(): void {
-    const { store, files, provider, context } = this.#options
+    const { store, files, machine, context } = this.#options
     const isOver = (id: string) => store.byId(id)?.state !== 'RUNNING'
     try {
-      for (const id of provider.builders.ids('build')) if (isOver(id)) provider.builders.remove(id)
+      for (const id of machine.builders.ids('build')) if (isOver(id)) machine.builders.remove(id)
       for (const id of files.ids().filter(isOver)) {
         this.#discard(store.byId(id) === undefined ? files.remove(id) : files.removeContent(id))
       }
@@ -117,7 +116,7 @@ export class LocalBuilds {
 
   /** The newest part of what a build has written until now. */
   async output({ id }: StoredBuild, maxBytes: number): Promise<string> {
-    const part = await this.#options.provider.builders.consolePart(id, { tail: Number.MAX_SAFE_INTEGER }, maxBytes)
+    const part = await this.#options.machine.builders.consolePart(id, { tail: Number.MAX_SAFE_INTEGER }, maxBytes)
     return part?.output ?? ''
   }
 
@@ -151,11 +150,11 @@ export class LocalBuilds {
 
   /** @returns the number of builds that wait or run */
   #follow(): number {
-    const { store, provider, files } = this.#options
+    const { store, machine, files } = this.#options
     const running = store.inState('RUNNING')
     for (const build of running) {
       if (this.#work.has(build.id)) continue
-      const state = provider.builders.look(build.id)
+      const state = machine.builders.look(build.id)
       if (build.isStopped === true) this.#do(build, () => this.#end(build, { result: 'ABORTED', reason: build.reason }))
       else if (state === undefined && build.isLaunched !== true) this.#do(build, () => this.#launch(build))
       else if (state === undefined)
@@ -219,17 +218,17 @@ export class LocalBuilds {
 
   /** @throws {PortError} where this machine has no sandbox */
   #runnerOf({ id, account }: StoredBuild, cache: string | undefined): Promise<string[]> {
-    const { provider, settings } = this.#options
-    return confineFile([runnerFile()], provider.parts, { id, account, cache, readable: settings.readable })
+    const { machine, settings } = this.#options
+    return machine.confineFile([runnerFile()], { id, account, cache, readable: settings.readable })
   }
 
   #startRunner(
     { id, account, application }: StoredBuild,
     order: Pick<BuilderOrder, 'command' | 'timeLimitMs'> & { readonly content: string },
   ): void {
-    const { provider, settings } = this.#options
+    const { machine, settings } = this.#options
     const { memoryMb, diskMb, processes, logBytes } = settings
-    provider.builders.start(id, {
+    machine.builders.start(id, {
       ...order,
       account,
       application,
@@ -242,10 +241,10 @@ export class LocalBuilds {
   }
 
   async #finish(build: StoredBuild): Promise<void> {
-    const { provider } = this.#options
-    const state = provider.builders.look(build.id)
+    const { machine } = this.#options
+    const state = machine.builders.look(build.id)
     if (state === undefined) return
-    const outcome = await finishBuild(build, state, { ...this.#options, images: provider.parts.images })
+    const outcome = await finishBuild(build, state, this.#options)
     const advice = outcome.result === 'FAILURE' ? adviseOnOutgoing(await this.output(build, adviceBytes), build.account) : ''
     await this.#end(build, advice === '' ? outcome : { ...outcome, reason: `${outcome.reason} ${advice}` })
     if (build.cacheName !== undefined) this.#discard(this.#options.caches.trim(build.cacheName))
@@ -260,10 +259,10 @@ export class LocalBuilds {
   /** The log comes first, so that a crash in between loses none of it. */
   async #record(build: StoredBuild, outcome: BuildOutcome): Promise<void> {
     if (this.#current(build) === undefined) return
-    const { store, files, provider, context, settings, changed } = this.#options
+    const { store, files, machine, context, settings, changed } = this.#options
     const { result, reason } = outcome
     const lastLine = `${result}${reason === undefined ? '' : `: ${reason}`}\n`
-    const read = (offset: number) => provider.builders.logPart(build.id, offset, logPartBytes)
+    const read = (offset: number) => machine.builders.logPart(build.id, offset, logPartBytes)
     await files.keepLog(build.id, read, { maxBytes: settings.logBytes, lastLine })
     const current = this.#current(build)
     if (current === undefined) return
@@ -272,7 +271,7 @@ export class LocalBuilds {
     store.put(ended)
     store.setKeptBytes(ended, files.bytesOf(build.id))
     this.#contents.delete(build.id)
-    provider.builders.remove(build.id)
+    machine.builders.remove(build.id)
     await files.removeContent(build.id)
     changed(ended)
     await this.#makeRoom(build.job)

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { formatJson } from '../../../json/json.ts'
 import { definedOf } from '../../../json/values.ts'
 import { itself } from '../../../ports/caller.ts'
+import type { Machine } from '../../../ports/machine.ts'
 import { PortError } from '../../../ports/port-error.ts'
+import type { SecretVersion } from '../../../ports/secrets.ts'
+import type { CacheFolders } from '../../../storage/cache-folders.ts'
 import type { BackendContext } from '../../backend.ts'
-import type { CacheFolders } from '../../infrastructure/providers/local/cache-folders.ts'
-import type { OperationParts } from '../../infrastructure/providers/local/operations/parts.ts'
 import { isRecognisable, looksSecret } from '../../pipelines/secret-names.ts'
-import { allReferencesIn } from '../../secrets/references.ts'
-import type { SecretVersion } from '../../secrets/secret-values.ts'
+import { allReferencesIn } from '../../pipelines/secret-references.ts'
 import type { BuildFiles } from './build-files.ts'
 import type { BuildCommit, StoredBuild } from './build-store.ts'
 import { type KnownJob, parseBuildFile } from './job-catalog.ts'
@@ -28,7 +28,7 @@ export interface PrepareParts {
   readonly repositories: RepositoryReader
   readonly files: BuildFiles
   readonly caches: CacheFolders
-  readonly provider: { readonly parts: Pick<OperationParts, 'variables'> }
+  readonly machine: Pick<Machine, 'variables'>
 }
 
 export interface PreparedBuild {
@@ -117,7 +117,7 @@ interface PlanOrder {
   readonly names: Parameters
 }
 
-async function toPlan(order: PlanOrder, { context, settings, caches, provider }: PrepareParts) {
+async function toPlan(order: PlanOrder, { context, settings, caches, machine }: PrepareParts) {
   const { build, job, definition, commit, parameters, names } = order
   const { id, number, account, application, user } = build
   const title = `${job.name} ${number}`
@@ -132,7 +132,7 @@ async function toPlan(order: PlanOrder, { context, settings, caches, provider }:
   }
   const use = { user, place: `build ${title}`, run: { service: 'igor', id } } as const
   const owner = { application: application === '' ? undefined : application, account }
-  const { variables } = provider.parts
+  const { variables } = machine
   const given = isReviewed(commit) ? await variables.reveal(account, use) : await variables.revealForBranch(account, use, secret)
   const { value, secrets, versions } = await context.secrets.reveal(secret, { ...owner, ...use })
   const environment = { ...given.value, ...value.environment }

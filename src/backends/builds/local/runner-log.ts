@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BuilderError, run } from '../../infrastructure/providers/local/builder-process.ts'
+import { BuilderError, run } from '../../outside/builder-process.ts'
 import { Masking } from './masking.ts'
 
 interface RunOptions {

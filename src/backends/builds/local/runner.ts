@@ -12,7 +12,7 @@ import {
   copyTree,
   resolveWithin,
   run,
-} from '../../infrastructure/providers/local/builder-process.ts'
+} from '../../outside/builder-process.ts'
 import type { BuildReport } from './build-report.ts'
 import { archiveFiles, countTests, keepFolders, restoreFolders } from './collect.ts'
 import { type BuiltContainerImage, buildContainerImage } from './container-image.ts'

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { tryPort } from '../../../net/try-port.ts'
 import { readEnd } from '../../../storage/read-end.ts'
-import { BuilderError, describeStart } from '../../infrastructure/providers/local/builder-process.ts'
+import { BuilderError, describeStart } from '../../outside/builder-process.ts'
 import type { BuildService } from './job-definition.ts'
 
 const host = '127.0.0.1'

@@ -20,11 +20,6 @@ export interface ArtifactAccountType<Keys extends z.ZodObject = z.ZodObject, Set
   open(settings: Settings, context: BackendContext): readonly ArtifactAccount[]
 }
 
-/** Content of one artifact. */
-export const maxArtifactBytes = 64 * 1024 * 1024
-/** The caller waits for the content, and stops after two minutes without a byte. */
-export const fetchTimeoutMs = 50_000
-
 interface ListedAccounts<Account> {
   readonly id: string
   /** Description of the setting `artifacts.<id>.enabled`. */

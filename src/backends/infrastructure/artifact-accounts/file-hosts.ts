@@ -3,9 +3,6 @@ import { z } from 'zod'
 import { type JsonObject, textOf } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
-import type { OutsideAnswer } from '../../outside/call-outside.ts'
-import { type ArtifactAccountType, listedAccounts } from './account-type.ts'
-import type { ArtifactAccount } from './artifact-account.ts'
 import {
   type AccountCredentials,
   artifactTokenKeys,
@@ -15,8 +12,11 @@ import {
   isForHost,
   loadLogin,
   type SourceLogin,
-} from './credentials.ts'
-import { createSource, type SourceGet } from './source-calls.ts'
+} from '../../outside/account-credentials.ts'
+import type { OutsideAnswer } from '../../outside/call-outside.ts'
+import { createSource, type SourceGet } from '../../outside/source-calls.ts'
+import { type ArtifactAccountType, listedAccounts } from './account-type.ts'
+import type { ArtifactAccount } from './artifact-account.ts'
 
 interface FileHost {
   /** The settings are below `artifacts.` and the id. Artifacts have the type `<id>/file`. */

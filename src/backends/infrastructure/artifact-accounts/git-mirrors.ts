@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto'
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PortError } from '../../../ports/port-error.ts'
+import { openGitAccess } from '../../outside/git-access.ts'
 import { gitEnvironment, isRevision, withoutUserinfo } from '../../outside/git-repository.ts'
 import { ProgramError, runProgram } from '../../outside/run-program.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
-import { openGitAccess } from './git-access.ts'
 import { type GitRepository, toGitFailure } from './git-refs.ts'
 
 /** Limit of one mirror. A larger one is cloned again; one that a single fetch makes larger is an error. */

@@ -2,14 +2,14 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { PortError } from '../../../ports/port-error.ts'
+import { authorizationFor } from '../../outside/account-credentials.ts'
 import { type CallOutside, createOutsideCalls, type OutsideAnswer } from '../../outside/call-outside.ts'
+import { type GitAccount, repositoryUrl, withGit } from '../../outside/git-access.ts'
 import { withoutUserinfo } from '../../outside/git-repository.ts'
 import { ProgramError } from '../../outside/run-program.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
-import { authorizationFor } from './credentials.ts'
-import { type GitAccount, repositoryUrl, withGit } from './git-access.ts'
+import { toFetchError } from '../../outside/source-calls.ts'
 import { formatCommand, parsePktLines } from './pkt-lines.ts'
-import { toFetchError } from './source-calls.ts'
 
 /** Commits by the names of branches and tags; of a tag with a message, the commit that it leads to. */
 type GitRefs = Readonly<Record<string, string>>

@@ -1,15 +1,17 @@
 /** Artifacts in Git repositories: `git/repo`, an archive of a commit, and `git/file`, a file of it. */
+
 import { z } from 'zod'
 import { fieldOf, type JsonObject, textOf } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
+import { artifactTokenKeys, checkHosts, credentialKeys } from '../../outside/account-credentials.ts'
+import { type GitAccount, sshKeys, withGit } from '../../outside/git-access.ts'
 import { fetchCommit, isRevision, withoutUserinfo } from '../../outside/git-repository.ts'
 import { ProgramError } from '../../outside/run-program.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
-import { fetchTimeoutMs, listedAccounts, maxArtifactBytes } from './account-type.ts'
+import { fetchTimeoutMs, maxArtifactBytes } from '../../outside/source-calls.ts'
+import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
-import { artifactTokenKeys, checkHosts, credentialKeys } from './credentials.ts'
-import { type GitAccount, sshKeys, withGit } from './git-access.ts'
 
 export const gitArtifacts = listedAccounts({
   id: 'git-repo',

@@ -5,13 +5,13 @@ import { type JsonObject, textOf, textsOf } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
+import { authorizationHeader, loadLogin, loginKeys } from '../../outside/account-credentials.ts'
 import { addressFrom, operatorAddress } from '../../outside/call-outside.ts'
+import { createSource, type SourceGet, shownAddress } from '../../outside/source-calls.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
-import { authorizationHeader, loadLogin, loginKeys } from './credentials.ts'
 import { ContentCache, parseDigest } from './digests.ts'
 import { type HelmIndex, HelmIndexError, parseHelmIndex } from './helm-index.ts'
-import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
 
 const HelmAccount = z.strictObject({
   ...loginKeys,

@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { textOf } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import type { BackendContext } from '../../backend.ts'
+import { type AccountCredentials, authorizationFor, checkHosts, credentialKeys } from '../../outside/account-credentials.ts'
+import { createSource } from '../../outside/source-calls.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
-import { type AccountCredentials, authorizationFor, checkHosts, credentialKeys } from './credentials.ts'
-import { createSource } from './source-calls.ts'
 
 export const httpArtifacts = listedAccounts({
   id: 'http',

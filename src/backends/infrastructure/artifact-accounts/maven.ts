@@ -4,13 +4,13 @@ import { type JsonObject, textOf } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
+import { authorizationHeader, loadLogin, loginKeys } from '../../outside/account-credentials.ts'
 import { operatorAddress } from '../../outside/call-outside.ts'
+import { createSource, type SourceGet, shownAddress } from '../../outside/source-calls.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
-import { authorizationHeader, loadLogin, loginKeys } from './credentials.ts'
 import { ContentCache, type Digest, parseDigest } from './digests.ts'
 import { fileOf, folderOf, type MavenCoordinates, parseCoordinates, parseMetadata, snapshotVersion } from './maven-coordinates.ts'
-import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
 
 const MavenAccount = z.strictObject({
   ...loginKeys,

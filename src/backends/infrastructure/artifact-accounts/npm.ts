@@ -6,12 +6,12 @@ import { fieldAt, type JsonObject, objectOf, textOf } from '../../../json/values
 import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
+import { artifactTokenKeys, authorizationHeader, loadLogin, loginKeys } from '../../outside/account-credentials.ts'
 import { addressFrom, operatorAddress } from '../../outside/call-outside.ts'
+import { createSource, type SourceGet, shownAddress } from '../../outside/source-calls.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
-import { artifactTokenKeys, authorizationHeader, loadLogin, loginKeys } from './credentials.ts'
 import { ContentCache, parseDigest } from './digests.ts'
-import { createSource, type SourceGet, shownAddress } from './source-calls.ts'
 
 const NpmAccount = z.strictObject({
   ...loginKeys,

@@ -5,14 +5,14 @@ import { fieldAt, type JsonObject, objectsOf, textOf } from '../../../json/value
 import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
+import { artifactTokenKeys, loadLogin, loginKeys } from '../../outside/account-credentials.ts'
+import { createSource } from '../../outside/source-calls.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
-import { artifactTokenKeys, loadLogin, loginKeys } from './credentials.ts'
 import { ContentCache, parseDigest } from './digests.ts'
 import { type ImageReference, isImageDigest, parseImageReference } from './image-reference.ts'
 import { RegistryClient } from './registry-client.ts'
 import { RegistryTokens } from './registry-token.ts'
-import { createSource } from './source-calls.ts'
 
 const RegistryAccount = z.strictObject({
   ...loginKeys,

@@ -2,12 +2,12 @@
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, type JsonObject, objectOf, textOf, textsOf } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
+import type { SourceLogin } from '../../outside/account-credentials.ts'
 import { hrefOf, type OutsideAnswer, operatorAddress } from '../../outside/call-outside.ts'
-import type { SourceLogin } from './credentials.ts'
+import { type SourceGet, shownAddress } from '../../outside/source-calls.ts'
 import { checkDigest, formatDigest, parseDigest } from './digests.ts'
 import type { ImageReference } from './image-reference.ts'
 import { parseChallenge, type RegistryTokens } from './registry-token.ts'
-import { type SourceGet, shownAddress } from './source-calls.ts'
 
 export interface RegistryAccess {
   readonly address: string

@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache'
 import { parseJson } from '../../../json/json.ts'
 import { fieldOf, numberOf, textOf } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
+import { authorizationHeader, type SourceLogin } from '../../outside/account-credentials.ts'
 import { addressFrom, operatorAddress } from '../../outside/call-outside.ts'
-import { authorizationHeader, type SourceLogin } from './credentials.ts'
-import { type SourceGet, shownAddress } from './source-calls.ts'
+import { type SourceGet, shownAddress } from '../../outside/source-calls.ts'
 
 export interface Challenge {
   readonly scheme: 'basic' | 'bearer'

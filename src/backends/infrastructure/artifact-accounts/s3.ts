@@ -6,11 +6,11 @@ import { PortError } from '../../../ports/port-error.ts'
 import { httpAddress } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import { addressFrom, type OutsideAnswer, operatorAddress } from '../../outside/call-outside.ts'
+import { createSource, type SourceGet } from '../../outside/source-calls.ts'
 import { useKeys } from '../../rights/outside-account.ts'
 import { listedAccounts } from './account-type.ts'
 import type { ArtifactAccount } from './artifact-account.ts'
 import { checkDigest, parseDigest } from './digests.ts'
-import { createSource, type SourceGet } from './source-calls.ts'
 
 const text = z.string().min(1).optional()
 

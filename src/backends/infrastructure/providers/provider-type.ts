@@ -6,6 +6,7 @@
  */
 import type { z } from 'zod'
 import type { Check, Timeouts } from '../../../findings/finding.ts'
+import type { ProviderHandle } from '../../../ports/machine.ts'
 import type { SettingsReport } from '../../../settings/setting.ts'
 import type { BackendContext } from '../../backend.ts'
 import type { Baker } from '../baker.ts'
@@ -30,12 +31,6 @@ export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings =
   readonly bakery?: BakeryType
   /** Limits of images that users upload; undefined where they cannot. */
   uploadLimits?(settings: Settings): UploadLimits
-  /** Stages wait so long after they have disabled instances; undefined: as long as the engine usually does. */
-  readonly drainSeconds?: number
-  /** Its images and server groups tell their `volumes`, with what each says about its writers. */
-  readonly hasVolumes?: boolean
-  /** Its stages have no types of their own, as `runJob_kubernetes` is one. */
-  readonly hasPlainStages?: boolean
   /** Types of artifacts that its operations make. Pickers offer them under its id; they are no files, and cannot be fetched. */
   readonly artifactTypes?: readonly string[]
   /** For `fairlead doctor` and `fairlead check`: whether its accounts can be reached and used. */
@@ -58,7 +53,7 @@ export interface BakeryType<Keys extends z.ZodObject = z.ZodObject, Settings = u
   toSettings(keys: z.output<Keys>, report: Pick<SettingsReport, 'problem'>, surroundings: BakerySurroundings): Settings
   readonly migrations: readonly string[]
   /** @param provider As its type has opened it */
-  open(context: BackendContext, provider: CloudProvider, settings: Settings): Baker
+  open(context: BackendContext, provider: ProviderHandle, settings: Settings): Baker
 }
 
 export interface BakerySurroundings {

@@ -7,16 +7,16 @@
  * again after its pause, an error fails the task, `RetryableError` repeats it. `StageError` gives the texts that users see.
  */
 
-import type { ServiceAnswer } from '../../../external/service-call.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import type { ApplicationRight } from '../../../ports/access.ts'
 import type { Infrastructure } from '../../../ports/infrastructure.ts'
 import type { Rights } from '../../../ports/rights.ts'
+import type { Revealed } from '../../../ports/secrets.ts'
+import type { ServiceAnswer } from '../../../ports/service-call.ts'
 import type { ServiceName } from '../../../services/services.ts'
 import type { StageDescription } from '../../../stage-types/description.ts'
 import type { CallOutside } from '../../outside/call-outside.ts'
 import type { Meter } from '../../regex/meter.ts'
-import type { Revealed } from '../../secrets/secret-values.ts'
 import type { AnswerSource } from '../expressions/answers.ts'
 import type { PortOfStage } from '../for-stage.ts'
 import { conditionKey, type Execution, type Stage, type StagePlace } from '../model.ts'

@@ -1,7 +1,8 @@
 /** Stage types that the engine cannot run, and their error messages. */
+
 import { type JsonObject, textOf } from '../../../json/values.ts'
 import { nearestFirst, shorten } from '../../../names/edit-distance.ts'
-import { providerTypes } from '../../infrastructure/providers/all.ts'
+import { cloudProviders } from '../../../settings/standalone.ts'
 import { withProvider } from '../submission/references.ts'
 import { type StageTypes, typeNameOf, withoutProvider } from './stage-type.ts'
 
@@ -85,7 +86,7 @@ export function typesRunElsewhere(stages: readonly JsonObject[], types: StageTyp
 
 /** `deploy_kubernetes` is a `deploy`. */
 function isKnown(types: StageTypes, name: string): boolean {
-  const isForProvider = providerTypes.some(({ id }) => name.endsWith(`_${id}`))
+  const isForProvider = cloudProviders.some((id) => name.endsWith(`_${id}`))
   return types.has(name) || (isForProvider && types.has(withoutProvider(name)))
 }
 

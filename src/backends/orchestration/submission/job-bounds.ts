@@ -1,4 +1,5 @@
 /** Bounds of the documents that jobs of tasks carry, judged before anything is stored. */
+
 import { formatJson } from '../../../json/json.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import { maxTagBytes } from '../../../ports/cloud-values.ts'

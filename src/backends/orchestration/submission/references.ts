@@ -1,15 +1,16 @@
 /** Stages of a definition: types, references and requisites, with a check of the graph. */
+
 import { isRawNumber } from '../../../json/json.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { PortError } from '../../../ports/port-error.ts'
-import { providerTypes } from '../../infrastructure/providers/all.ts'
+import { standalone } from '../../../settings/standalone.ts'
 import { describeExcess, type PipelineLimits } from '../../limits.ts'
 import { createStage } from '../machine/new-stage.ts'
 import type { Stage } from '../model.ts'
 import { describeStageCycle } from './stage-cycle.ts'
 
 /** Cloud providers whose jobs carry no suffix (docs/contracts/orchestration.md#submission). */
-const unsuffixedProviders = ['aws', 'titus', ...providerTypes.filter((type) => type.hasPlainStages).map(({ id }) => id)]
+const unsuffixedProviders = ['aws', 'titus', standalone.provider]
 
 /** @throws {PortError} 400 when it is not an array of objects that each have a type, or there are too many. */
 export function checkStageList(value: unknown, what: string, limits: PipelineLimits): JsonObject[] {

@@ -15,8 +15,8 @@ import { checkCommands } from '../../../../src/backends/builds/local/prepare-bui
 import { RepositoryReader } from '../../../../src/backends/builds/local/repository.ts'
 import type { LocalBuildSettings } from '../../../../src/backends/builds/local/settings.ts'
 import { AccountVariables } from '../../../../src/backends/infrastructure/providers/local/outgoing/account-variables.ts'
-import type { SecretValues } from '../../../../src/backends/secrets/secret-values.ts'
 import { PortError } from '../../../../src/ports/port-error.ts'
+import type { SecretValues } from '../../../../src/ports/secrets.ts'
 import { startGitServer } from '../../../support/git-server.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { waitFor } from '../../../support/wait-until.ts'
@@ -95,15 +95,7 @@ function openBuilds(t: TestContext) {
   const options = {
     context: { log, now: () => 1, secrets: { reveal } },
     settings: { maxRunning: 1, logBytes: 1000, keptBuilds: 10, keptBytes: megabyte, timeLimitMs: 1000, readable: [] },
-    provider: {
-      builders,
-      parts: {
-        users: { of: () => undefined },
-        variables,
-        dataDir: '/nonexistent',
-        context: { settings: { outside: { sandbox: 'none' } } },
-      },
-    },
+    machine: { builders, variables, confineFile: async (command: string[]) => command },
     catalog: {
       find: async (name: string) => ({
         name,

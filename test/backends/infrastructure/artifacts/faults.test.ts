@@ -10,9 +10,9 @@ import {
   formatDigest,
   parseDigest,
 } from '../../../../src/backends/infrastructure/artifact-accounts/digests.ts'
-import { createSource } from '../../../../src/backends/infrastructure/artifact-accounts/source-calls.ts'
 import { operatorAddress } from '../../../../src/backends/outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../../../src/backends/outside/settings.ts'
+import { createSource } from '../../../../src/backends/outside/source-calls.ts'
 import { PortError } from '../../../../src/ports/port-error.ts'
 import { InTurn, Reply, silence, startUpstream } from '../../../support/upstream.ts'
 

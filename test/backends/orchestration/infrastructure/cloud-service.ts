@@ -1,6 +1,7 @@
 /** An external infrastructure service in memory: it answers as the contract says, does operations at once, and records them. */
-import type { CallService, ServiceAnswer } from '../../../../src/external/service-call.ts'
+
 import { clusterName, parseMoniker, serverGroupName } from '../../../../src/names/moniker.ts'
+import type { CallService, ServiceAnswer } from '../../../../src/ports/service-call.ts'
 
 export interface Group {
   name: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Execution, Stage } from '../../../../src/backends/orchestration/model.ts'
-import { ServiceOffError } from '../../../../src/external/service-call.ts'
+import { ServiceOffError } from '../../../../src/ports/service-call.ts'
 import { type Kayenta, startKayenta } from '../../../support/kayenta.ts'
 import { createFolder } from '../../../support/temporary-folder.ts'
 import { at, startEngine, type TaskView, type TestEngine } from '../support.ts'

@@ -1,7 +1,8 @@
 /** The provider `kubernetes`: objects of API servers, read through watches that reads open. */
+
 import { isDeepStrictEqual } from 'node:util'
-import type { ConsoleWish } from '../../../../agent/console.ts'
 import type { JsonObject } from '../../../../json/values.ts'
+import type { ConsoleWish } from '../../../../net/agent-protocol.ts'
 import type { Access } from '../../../../ports/access.ts'
 import type { BackendContext } from '../../../backend.ts'
 import { WorkLine } from '../../../stores/in-turns.ts'

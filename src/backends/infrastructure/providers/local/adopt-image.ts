@@ -1,18 +1,11 @@
 /** Makes an image of a folder that a builder has filled. */
+
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
+import type { BuiltFolder, ImageDescription } from '../../../../ports/machine.ts'
 import { PortError } from '../../../../ports/port-error.ts'
 import { packTree } from '../../../../storage/directory-trees.ts'
-import type { ImageDescription, ImageStore, StoredImage } from '../../../images/image-store.ts'
-
-interface BuiltFolder {
-  /** Working directory of the builder, which its steps may have filled as they like. */
-  readonly work: string
-  /** The folder in it. */
-  readonly name: string
-  /** For messages: `bake`. */
-  readonly what: string
-}
+import type { ImageStore, StoredImage } from '../../../images/image-store.ts'
 
 /**
  * As an archive that is read in the name of the builder's user: its processes may still change it.

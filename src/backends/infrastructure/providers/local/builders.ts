@@ -1,11 +1,11 @@
 /** Commands of bakes and builds that the agent runs, so that a restart of Fairlead does not end them. */
-import type { AgentClient } from '../../../../agent/client.ts'
-import type { ConsolePart, ConsoleWish } from '../../../../agent/console.ts'
+
 import { definedOf } from '../../../../json/values.ts'
+import type { Agent, ConsolePart, ConsoleWish } from '../../../../net/agent-protocol.ts'
+import { ImageFile } from '../../../../ports/image-file.ts'
+import type { BuilderOrder, BuilderState, MachineBuilders } from '../../../../ports/machine.ts'
 import { PortError } from '../../../../ports/port-error.ts'
-import { ImageFile } from '../../../images/image-file.ts'
-import type { Revealed } from '../../../secrets/secret-values.ts'
-import { workFolderOf } from './builder-process.ts'
+import { workFolderOf } from '../../../outside/builder-process.ts'
 import type { LocalJob } from './desired.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { toProgram } from './program.ts'
@@ -17,55 +17,22 @@ const stopSeconds = 5
 /** Size of a log. */
 const logBytes = 1024 * 1024
 
-export interface BuilderOrder {
-  readonly account: string
-  /** The working directory begins with its content. */
-  readonly image?: { readonly id: string; readonly digest: string } | undefined
-  /** The same with a folder, which must stay until the builder runs. */
-  readonly content?: string
-  /** What it belongs to; empty where it is no application's. */
-  readonly application?: string
-  readonly command: readonly string[]
-  readonly environment: Readonly<Record<string, string>>
-  /** Secrets in the environment, which is then stored encrypted. */
-  readonly revealed?: Omit<Revealed<unknown>, 'value'> | undefined
-  readonly timeLimitMs: number
-  readonly memoryMb: number
-  readonly diskMb: number
-  readonly processes?: number | undefined
-  /** Output that is kept. Default: 10 MiB. */
-  readonly consoleBytes?: number
-}
-
-/** Ids of builders begin with it and a hyphen. */
-type BuilderOwner = 'bake' | 'build'
-
-export interface BuilderState {
-  readonly hasEnded: boolean
-  /** Its process runs, or has run: the working directory is there. */
-  readonly hasBegun: boolean
-  readonly exitCode: number | undefined
-  readonly reason: string | undefined
-  readonly folder: string
-}
-
-export class Builders {
-  readonly #agent: AgentClient
+export class Builders implements MachineBuilders {
+  readonly #agent: Agent
   readonly #parts: OperationParts
   readonly #secrets: ProgramSecrets
 
-  constructor(agent: AgentClient, parts: OperationParts) {
+  constructor(agent: Agent, parts: OperationParts) {
     this.#agent = agent
     this.#parts = parts
     this.#secrets = new ProgramSecrets(parts.context, parts.variables)
   }
 
-  ids(owner: BuilderOwner): string[] {
+  ids(owner: 'bake' | 'build'): string[] {
     const builders = [...this.#parts.desired.all('jobs')].filter(isBuilder)
     return builders.map(({ id }) => id).filter((id) => id.startsWith(`${owner}-`))
   }
 
-  /** Once for each id. @throws {PortError} 400 */
   start(id: string, order: BuilderOrder): void {
     const { desired, reconciler } = this.#parts
     const job = toJob(id, order, this.#parts)
@@ -77,7 +44,6 @@ export class Builders {
     return workFolderOf(this.#parts.dataDir, id)
   }
 
-  /** Undefined when it does not exist. */
   look(id: string): BuilderState | undefined {
     const job = this.#find(id)
     if (job === undefined) return undefined
@@ -97,17 +63,14 @@ export class Builders {
     return this.#secrets.mask((await this.#agent.console(id, logBytes).catch(() => undefined)) ?? '', job)
   }
 
-  /** A part of at most `maxBytes` of it; undefined where there is none, or no agent. */
   async consolePart(id: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined> {
     return this.#find(id) && (await this.#agent.consolePart(id, wish, maxBytes).catch(() => undefined))
   }
 
-  /** As `consolePart`, for keeping it: undefined only where there is none. @throws {Error} while the agent does not answer */
   async logPart(id: string, offset: number, maxBytes: number): Promise<ConsolePart | undefined> {
     return this.#find(id) && (await this.#agent.consolePartFrom(id, offset, maxBytes))
   }
 
-  /** Stops it and removes its folder. */
   remove(id: string): void {
     const { desired, reconciler } = this.#parts
     const job = this.#find(id)

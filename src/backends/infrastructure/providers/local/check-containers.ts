@@ -1,7 +1,7 @@
 /** Examines which container runtime each account has, and whether it works. */
 import { basename } from 'node:path'
-import { callRuntime } from '../../../../agent/container.ts'
 import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../../../../findings/finding.ts'
+import { callRuntime } from '../../../../sandbox/container-runtime.ts'
 import { Containers, findRuntime } from './containers.ts'
 import type { LocalAccountSettings, LocalSettings } from './settings.ts'
 import { openAccountUsers } from './users.ts'

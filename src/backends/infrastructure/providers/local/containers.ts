@@ -1,10 +1,10 @@
 /** Containers on this machine: which runtime an account has, which image is meant, and how an instance of it is started. */
 import { basename } from 'node:path'
-import { callRuntime, type RuntimeCaller } from '../../../../agent/container.ts'
-import type { ProgramLimits } from '../../../../agent/protocol.ts'
 import { isObject, listOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import type { ProgramLimits } from '../../../../net/agent-protocol.ts'
+import type { ContainerFile } from '../../../../ports/image-file.ts'
 import { findOnPath, isExecutable } from '../../../../runtime/find-program.ts'
-import type { ContainerFile } from '../../../images/image-file.ts'
+import { callRuntime, type RuntimeCaller } from '../../../../sandbox/container-runtime.ts'
 import { looksSecret } from '../../../pipelines/secret-names.ts'
 import type { LocalInstance } from './desired.ts'
 import type { GroupContainer } from './program.ts'

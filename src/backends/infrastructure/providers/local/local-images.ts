@@ -1,11 +1,13 @@
 /** Images of this machine as the contract has them, and the upload. */
+
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { definedOf, type JsonObject } from '../../../../json/values.ts'
 import { commaList } from '../../../../names/comma-list.ts'
+import type { ImageDescription } from '../../../../ports/machine.ts'
 import { PortError } from '../../../../ports/port-error.ts'
 import { standalone } from '../../../../settings/standalone.ts'
-import { type ImageDescription, type ImageStore, isInAccount, type StoredImage } from '../../../images/image-store.ts'
+import { type ImageStore, isInAccount, type StoredImage } from '../../../images/image-store.ts'
 import { createRegexMeter, matchesWhole } from '../../../regex/bounded-regex.ts'
 import { RegexError } from '../../../regex/regex-syntax.ts'
 import { userOf } from '../../../requests/request-caller.ts'

@@ -1,25 +1,27 @@
 /** The provider `local`: server groups are processes of this machine, load balancers its listeners. */
+
 import { realpathSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import type { AgentClient } from '../../../../agent/client.ts'
-import type { ConsoleWish } from '../../../../agent/console.ts'
-import { markOfDataDir } from '../../../../agent/marks.ts'
 import { formatJson, parseJson } from '../../../../json/json.ts'
 import { isObject, type JsonObject, objectOf } from '../../../../json/values.ts'
 import { parseYaml } from '../../../../json/yaml.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
+import type { Agent, ConsoleWish } from '../../../../net/agent-protocol.ts'
+import type { Machine } from '../../../../ports/machine.ts'
 import type { RetainedKind } from '../../../../ports/retained-kind.ts'
+import type { SecretHolder } from '../../../../ports/secrets.ts'
 import { readAsOwner } from '../../../../storage/directory-trees.ts'
+import { markOfDataDir } from '../../../../storage/socket-path.ts'
 import { createUlids } from '../../../../storage/ulid.ts'
 import type { BackendContext } from '../../../backend.ts'
 import { ImageStore } from '../../../images/image-store.ts'
-import type { SecretHolder } from '../../../secrets/secret-values.ts'
+import { workFolderOf } from '../../../outside/builder-process.ts'
 import type { ArtifactAccount } from '../../artifact-accounts/artifact-account.ts'
 import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from '../../model.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import type { CloudProvider, ConsoleView, ImageReads, MetricReads } from '../../provider.ts'
-import { workFolderOf } from './builder-process.ts'
+import { adoptFolder } from './adopt-image.ts'
 import { Builders } from './builders.ts'
 import { Containers } from './containers.ts'
 import { Desired } from './desired.ts'
@@ -32,6 +34,7 @@ import { openOperations } from './operations/all.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { AccountVariables } from './outgoing/account-variables.ts'
 import { InstancePorts } from './ports.ts'
+import { confineFile } from './program-sandbox.ts'
 import { ProgramSecrets, secretHoldersOf } from './program-secrets.ts'
 import { PulledImages } from './pulled-images.ts'
 import { toActivityView } from './reading.ts'
@@ -60,14 +63,14 @@ export class LocalProvider implements CloudProvider {
   readonly retained: readonly RetainedKind[]
   /** For bakes. */
   readonly builders: Builders
+  readonly machine: Machine
   readonly parts: OperationParts
-  readonly #agent: AgentClient
+  readonly #agent: Agent
   readonly #secrets: ProgramSecrets
   readonly dataDir: string
   readonly #readings: Readings
 
-  /** @param openAgent Opens the client of the agent for a data directory */
-  constructor(context: BackendContext, settings: LocalSettings, openAgent: (dataDir: string) => AgentClient) {
+  constructor(context: BackendContext, settings: LocalSettings) {
     const { db, now } = context
     const dataDir = dirname(db.location() ?? '')
     const desired = new Desired(db)
@@ -77,7 +80,7 @@ export class LocalProvider implements CloudProvider {
       const problem = users.problemOf(name)
       if (problem !== undefined) context.log.warn({ account: name }, problem)
     }
-    const agent = openAgent(dataDir)
+    const agent = context.openAgent(dataDir, settings.startsAgent)
     const variables = new AccountVariables({ accounts: settings.accounts, dataDir, secrets: context.secrets })
     const secrets = new ProgramSecrets(context, variables)
     const containers = new Containers({ accounts: settings.accounts, users, agentMark: markOfDataDir(dataDir) })
@@ -107,6 +110,17 @@ export class LocalProvider implements CloudProvider {
         ),
     }
     this.builders = new Builders(agent, this.parts)
+    const { parts, builders } = this
+    this.machine = {
+      dataDir,
+      accounts: settings.accounts,
+      builders,
+      users,
+      variables,
+      images,
+      confineFile: (command, places) => confineFile(command, parts, places),
+      adoptFolder: (built, description) => adoptFolder(images, built, { description }),
+    }
   }
 
   serverGroups(application?: string): ServerGroup[] {

@@ -1,6 +1,7 @@
 /** Ports of instances: each reserved for one instance until its process is gone. */
-import { markOfDataDir } from '../../../../agent/marks.ts'
+
 import { tryPort } from '../../../../net/try-port.ts'
+import { markOfDataDir } from '../../../../storage/socket-path.ts'
 import type { Desired } from './desired.ts'
 import { loopback } from './machine.ts'
 import { isWithin, type PortRange } from './port-range.ts'

@@ -4,23 +4,13 @@
  */
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
+import type { ProgramPlaces } from '../../../../ports/machine.ts'
 import { PortError } from '../../../../ports/port-error.ts'
 import { ownSources } from '../../../../runtime/own-sources.ts'
 import { openSandbox, SandboxError } from '../../../../sandbox/sandbox.ts'
 import type { FileUser } from '../../../../storage/directory-trees.ts'
-import { isWithin, workFolderOf } from './builder-process.ts'
+import { isWithin, workFolderOf } from '../../../outside/builder-process.ts'
 import type { OperationParts } from './operations/parts.ts'
-
-export interface ProgramPlaces {
-  /** Of the job that runs it. */
-  readonly id: string
-  readonly account: string
-  readonly cache?: string | undefined
-  /** Of the settings. */
-  readonly readable: readonly string[]
-  /** Sources, which may be in the data of Fairlead. */
-  readonly sources?: readonly string[]
-}
 
 type SandboxParts = Pick<OperationParts, 'context' | 'users' | 'dataDir' | 'variables'>
 

@@ -1,10 +1,11 @@
 /** Programs of a server group: the image's description with the overrides of a deployment. */
-import type { ProgramLimits } from '../../../../agent/protocol.ts'
+
 import { definedOf, type JsonObject } from '../../../../json/values.ts'
-import type { ImageFile } from '../../../images/image-file.ts'
+import type { ProgramLimits } from '../../../../net/agent-protocol.ts'
+import type { ImageFile } from '../../../../ports/image-file.ts'
+import type { SecretVersion } from '../../../../ports/secrets.ts'
 import { looksSecret, mask, withoutPasswords, withoutSecrets } from '../../../pipelines/secret-names.ts'
-import { isReference } from '../../../secrets/references.ts'
-import type { SecretVersion } from '../../../secrets/secret-values.ts'
+import { isReference } from '../../../pipelines/secret-references.ts'
 import type { LocalInstanceType } from './settings.ts'
 
 export interface GroupProgram {

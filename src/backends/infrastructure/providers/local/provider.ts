@@ -1,5 +1,4 @@
 /** The provider `local` as a type: server groups are processes of this machine. */
-import { openAgent } from '../../../../agent/client.ts'
 import { standalone } from '../../../../settings/standalone.ts'
 import { imageMigrations } from '../../../images/image-store.ts'
 import type { BakeryType, ProviderType } from '../provider-type.ts'
@@ -20,18 +19,10 @@ export function createLocalProvider(times: BakeTimes): ProviderType {
     toSettings: toLocalSettings,
     migrations: [...desiredMigrations, ...imageMigrations],
     sharesMigrations: true,
-    open(context, settings) {
-      const { version = '' } = context.settings
-      const { startsAgent } = settings
-      return new LocalProvider(context, settings, (dataDir) => openAgent({ dataDir, log: context.log, version, startsAgent }))
-    },
+    open: (context, settings) => new LocalProvider(context, settings),
     bakery: bakeryOf(times),
     checks: checkContainers,
     uploadLimits: ({ images }) => ({ ...images, bytesKey: 'local.images.max-size', entriesKey: 'local.images.max-files' }),
-    // An instance is reported as down only once its connections have ended.
-    drainSeconds: 0,
-    hasVolumes: true,
-    hasPlainStages: true,
     description: {
       label: 'This machine',
       forms: ['loadBalancer', 'securityGroup'],

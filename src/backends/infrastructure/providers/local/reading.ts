@@ -1,7 +1,8 @@
 /** Resources of this machine as reads have them: the desired state, joined with the observed one. */
-import type { ObservedInstance, ObservedMember } from '../../../../agent/protocol.ts'
+
 import { definedOf, type JsonObject } from '../../../../json/values.ts'
 import { noMoniker, parseMoniker } from '../../../../names/moniker.ts'
+import type { ObservedInstance, ObservedMember } from '../../../../net/agent-protocol.ts'
 import { rollUpLoadBalancers } from '../../health.ts'
 import type { HealthRecord, HealthState, Instance, Job, LoadBalancer, LoadBalancerServerGroup, ServerGroup } from '../../model.ts'
 import type { Activity, BalancerListener, LocalBalancer, LocalGroup, LocalInstance, LocalJob } from './desired.ts'

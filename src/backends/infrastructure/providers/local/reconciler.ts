@@ -1,6 +1,5 @@
 /** Reconciles this machine with its desired state: sends it to the agent, continues waiting steps. */
-import type { AgentClient } from '../../../../agent/client.ts'
-import type { DesiredState, ObservedInstance, ObservedMember, ObservedState } from '../../../../agent/protocol.ts'
+import type { Agent, DesiredState, ObservedInstance, ObservedMember, ObservedState } from '../../../../net/agent-protocol.ts'
 import { isRunning } from '../../../../settings/time-span.ts'
 import type { BackendContext } from '../../../backend.ts'
 import { type Desired, type Leaving, type LocalGroup, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
@@ -21,7 +20,7 @@ const nothing: Observation = { revision: 0, instances: new Map(), members: new M
 export interface ReconcilerOptions {
   readonly context: Pick<BackendContext, 'now' | 'steady' | 'log' | 'stateChanged'>
   readonly desired: Desired
-  readonly agent: AgentClient
+  readonly agent: Agent
   readonly toState: () => DesiredState
   readonly drainMs: number
   /** Called after each step, with `change`. */

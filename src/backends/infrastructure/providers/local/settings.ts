@@ -1,8 +1,8 @@
 /** Settings of the provider `local`. */
 import { z } from 'zod'
-import { loadCertificate } from '../../../../agent/balancer/certificate.ts'
 import { byteCount, inSeconds, on, type SettingsReport, setting, settings } from '../../../../settings/setting.ts'
 import { lookUpUser } from '../../../../storage/directory-trees.ts'
+import { loadCertificate } from '../../../../tls/listener-certificate.ts'
 import type { ProviderSurroundings } from '../provider-type.ts'
 import { outgoingKeys, toOutgoing } from './outgoing/settings.ts'
 import { parsePortRange } from './port-range.ts'

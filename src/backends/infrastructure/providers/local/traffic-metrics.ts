@@ -1,6 +1,7 @@
 /** Metrics of server groups of this machine: what load balancers count of their instances, and the memory that these use. */
-import { samplePeriodMs, type TrafficSample, type TrafficSamples } from '../../../../agent/traffic-history.ts'
+
 import type { JsonObject } from '../../../../json/values.ts'
+import { samplePeriodMs, type TrafficSample, type TrafficSamples } from '../../../../net/agent-protocol.ts'
 
 interface Metric {
   readonly unit: string

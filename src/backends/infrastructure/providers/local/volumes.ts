@@ -1,13 +1,13 @@
 /** Volumes: directories of a cluster that stay when its versions go, with copies from before each change of version. */
 import { closeSync, constants, existsSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { volumesFolderName } from '../../../../agent/places.ts'
-import type { ProgramVolumes } from '../../../../agent/protocol.ts'
 import { definedOf, type JsonObject } from '../../../../json/values.ts'
+import { volumesFolderName } from '../../../../names/agent-files.ts'
 import { parseMoniker } from '../../../../names/moniker.ts'
+import type { ProgramVolumes } from '../../../../net/agent-protocol.ts'
+import { hasOneWriter, type Volume } from '../../../../ports/image-file.ts'
 import { keepCopy, measureTree } from '../../../../storage/directory-trees.ts'
 import type { BackendContext } from '../../../backend.ts'
-import { hasOneWriter, type Volume } from '../../../images/image-file.ts'
 import type { LocalInstance, Place } from './desired.ts'
 
 const currentName = 'current'

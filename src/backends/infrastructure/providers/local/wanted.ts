@@ -1,4 +1,7 @@
 /** The agent's desired state, derived from the deployments. */
+
+import { definedOf } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../../names/moniker.ts'
 import type {
   DesiredInstance,
   DesiredListener,
@@ -7,11 +10,9 @@ import type {
   DesiredState,
   Probe,
   Program,
-} from '../../../../agent/protocol.ts'
-import { definedOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../../names/moniker.ts'
+} from '../../../../net/agent-protocol.ts'
 import type { ImageStore } from '../../../images/image-store.ts'
-import { workFolderOf } from './builder-process.ts'
+import { workFolderOf } from '../../../outside/builder-process.ts'
 import type { ContainerStart, Containers } from './containers.ts'
 import { type Desired, type LocalBalancer, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { allowedSources } from './firewalls.ts'

@@ -1,9 +1,10 @@
 /** Calls of stages to the build service (docs/contracts/builds.md). */
-import type { ServiceAnswer } from '../../../../external/service-call.ts'
+
 import { formatJson } from '../../../../json/json.ts'
 import { list, or, type ShapeOf, shape } from '../../../../json/shape.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { encodeSegments, formatQuery, pathTo } from '../../../../net/encode-path.ts'
+import type { ServiceAnswer } from '../../../../ports/service-call.ts'
 import { RetryableError, StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 

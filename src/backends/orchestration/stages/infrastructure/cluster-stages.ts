@@ -1,8 +1,9 @@
 /** Stages that work on the server groups of a cluster: disable, shrink, scale down (docs/contracts/infrastructure.md#cluster-stages). */
+
 import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
 import type { CloudServerGroup } from '../../../../ports/cloud-values.ts'
+import { standalone } from '../../../../settings/standalone.ts'
 import { type Effect, effectsKey } from '../../../../stage-types/effect.ts'
-import { providerTypes } from '../../../infrastructure/providers/all.ts'
 import { StageError } from '../../machine/failure.ts'
 import { inheritedContext, type NewStage, type StageType, type TaskContext } from '../stage-type.ts'
 import {
@@ -188,7 +189,7 @@ function ordered(groups: readonly CloudServerGroup[], { activeFirst = false, lar
 function drainMs(settings: JsonObject): number {
   const own = numberOf(settings['drainSeconds'])
   const provider = stageProviderOf(settings)
-  // Kubernetes lets the connections of each pod drain when it ends.
-  const usual = provider === kubernetes ? 0 : drainSeconds
-  return (own ?? providerTypes.find(({ id }) => id === provider)?.drainSeconds ?? usual) * 1000
+  // Kubernetes lets the connections of each pod drain when it ends, and an instance of this machine is down only once its own have ended.
+  const isDrained = provider === kubernetes || provider === standalone.provider
+  return (own ?? (isDrained ? 0 : drainSeconds)) * 1000
 }

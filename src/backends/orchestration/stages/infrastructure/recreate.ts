@@ -1,8 +1,8 @@
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { type CloudCapacity, type CloudServerGroup, toCapacity } from '../../../../ports/cloud-values.ts'
+import { hasOneWriter } from '../../../../ports/image-file.ts'
+import { standalone } from '../../../../settings/standalone.ts'
 import { type Effect, effectsKey } from '../../../../stage-types/effect.ts'
-import { hasOneWriter } from '../../../images/image-file.ts'
-import { providerTypes } from '../../../infrastructure/providers/all.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isFalse, type Stage } from '../../model.ts'
 import type { NewStage, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
@@ -66,11 +66,7 @@ function stops(context: TaskContext): Effect[] {
 /** Whether the steps are of use: the strategy is given, or volumes may choose it. */
 export function mayRecreate(context: JsonObject): boolean {
   const strategy = strategyOf(context)
-  return strategy === 'recreate' || (strategy === 'none' && hasVolumes(stageProviderOf(context)))
-}
-
-function hasVolumes(provider: string): boolean {
-  return providerTypes.find(({ id }) => id === provider)?.hasVolumes === true
+  return strategy === 'recreate' || (strategy === 'none' && stageProviderOf(context) === standalone.provider)
 }
 
 async function planStop(

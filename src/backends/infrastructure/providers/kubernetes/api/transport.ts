@@ -4,6 +4,12 @@ import type { Dispatcher } from 'undici'
 import type { ApiConnection } from './connection.ts'
 import type { LeasedConnections } from './shared-connections.ts'
 
+export interface WholeAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** With query; below the path of the server. */

@@ -1,8 +1,8 @@
 /** Packages of npm, pip, uv and Go that an account keeps between its bakes. */
-import { CacheFolders, type CacheFoldersOptions } from '../cache-folders.ts'
+import { CacheFolders, type CacheFoldersOptions } from '../../../../../storage/cache-folders.ts'
 import type { BakeTarget } from './request.ts'
 
-export interface BakeCachesOptions extends Pick<CacheFoldersOptions, 'dataDir' | 'maxBytes' | 'users'> {
+export interface BakeCachesOptions extends Pick<CacheFoldersOptions, 'dataDir' | 'maxBytes' | 'userOf'> {
   readonly accounts: readonly string[]
   /** Whether a bake of the account runs. */
   readonly isUsed: (account: string) => boolean

@@ -1,10 +1,13 @@
 /** The image of a bake: its name, its description, and its content from the folder of the builder. */
+
 import { basename } from 'node:path'
 import { definedOf, fieldOf, textOf } from '../../../../../json/values.ts'
 import { shorten } from '../../../../../names/edit-distance.ts'
+import { parseImageId } from '../../../../../ports/image-file.ts'
+import type { ImageDescription } from '../../../../../ports/machine.ts'
 import { PortError } from '../../../../../ports/port-error.ts'
 import { readAsOwner } from '../../../../../storage/directory-trees.ts'
-import { type ImageDescription, type ImageStore, parseImageId, type StoredImage } from '../../../../images/image-store.ts'
+import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
 import { adoptFolder } from '../adopt-image.ts'
 import type { Bake } from './bake-store.ts'
 import { type BakeTemplate, imageFolder, reportFile } from './plan.ts'

@@ -1,17 +1,18 @@
 /** Requests for image bakes of this machine: which one is known, and what a new one builds. */
+
 import { fileURLToPath } from 'node:url'
 import { formatJson } from '../../../../../json/json.ts'
 import type { JsonObject } from '../../../../../json/values.ts'
 import { shellWord } from '../../../../../names/shell-word.ts'
+import type { BuilderOrder, ProgramPlaces } from '../../../../../ports/machine.ts'
 import { PortError } from '../../../../../ports/port-error.ts'
 import type { BackendContext } from '../../../../backend.ts'
 import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
+import { longestFirst } from '../../../../pipelines/mask-forms.ts'
 import { requireAccess } from '../../../../rights/access.ts'
-import { longestFirst } from '../../../../secrets/mask-forms.ts'
 import type { BakeQuery, Baker } from '../../../baker.ts'
-import type { BuilderOrder } from '../builders.ts'
 import type { LocalProvider } from '../local.ts'
-import { confineFile, type ProgramPlaces } from '../program-sandbox.ts'
+import { confineFile } from '../program-sandbox.ts'
 import { BakeCaches } from './bake-caches.ts'
 import { bakedNameOf } from './bake-image.ts'
 import { type Bake, BakeStore } from './bake-store.ts'
@@ -69,7 +70,7 @@ export class Bakes implements Baker {
     this.#caches = new BakeCaches({
       dataDir: provider.dataDir,
       maxBytes: settings.cacheMb * 1024 * 1024,
-      users: provider.parts.users,
+      userOf: provider.parts.users.of,
       accounts: this.#accounts,
       isUsed: (account) => this.#store.running().some((bake) => bake.account === account),
     })

@@ -29,7 +29,7 @@ import {
   resolveWithin,
   run,
   say,
-} from '../builder-process.ts'
+} from '../../../../outside/builder-process.ts'
 import {
   type BakePlan,
   type BakeReport,

@@ -1,12 +1,14 @@
 /** Bakes that run: the agent runs their builders, and the result of each becomes an image. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { BuilderOrder } from '../../../../../ports/machine.ts'
 import { PortError } from '../../../../../ports/port-error.ts'
 import type { BackendContext } from '../../../../backend.ts'
 import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
+import { adviseOnOutgoing } from '../../../../outside/outgoing-advice.ts'
 import { withoutSecrets } from '../../../../pipelines/secret-names.ts'
-import type { BuilderOrder, Builders } from '../builders.ts'
+import type { Builders } from '../builders.ts'
 import type { LocalProvider } from '../local.ts'
-import { adviseOnOutgoing } from '../outgoing/advise.ts'
 import type { BakeCaches } from './bake-caches.ts'
 import { adoptImage } from './bake-image.ts'
 import type { Bake, BakeStore } from './bake-store.ts'

@@ -2,7 +2,7 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { PortError } from '../../../../../ports/port-error.ts'
-import { isWithin } from '../builder-process.ts'
+import { isWithin } from '../../../../outside/builder-process.ts'
 import type { Source } from './plan.ts'
 
 /** State, sockets and configuration of the machine. */

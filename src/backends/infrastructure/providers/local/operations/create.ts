@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { definedOf, fieldOf, type JsonObject, listOf, objectOf, textOf } from '../../../../../json/values.ts'
 import { clusterName, describeNameProblem, type NameParts, parseMoniker, serverGroupName } from '../../../../../names/moniker.ts'
-import { Command, ContainerNetwork, Readiness, Volumes } from '../../../../images/image-file.ts'
+import { Command, ContainerNetwork, Readiness, Volumes } from '../../../../../ports/image-file.ts'
 import { type LocalCapacity, type LocalGroup, type Place, placeKey } from '../desired.ts'
 import { buildInfoOf } from '../local-images.ts'
 import { type ProgramOverrides, toProgram } from '../program.ts'

@@ -1,7 +1,7 @@
 /** The image that a server group or job is to have: of this machine, or of a registry. */
 import { basename } from 'node:path'
 import { definedOf } from '../../../../../json/values.ts'
-import { ImageFile } from '../../../../images/image-file.ts'
+import { ImageFile } from '../../../../../ports/image-file.ts'
 import type { ImageStore, StoredImage } from '../../../../images/image-store.ts'
 import { type ContainerPlan, isContainerImage } from '../containers.ts'
 import type { LocalGroup } from '../desired.ts'

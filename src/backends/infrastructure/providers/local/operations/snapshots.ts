@@ -1,10 +1,10 @@
 /** Snapshot operations: the infrastructure of an application, saved in the definition store and restored. */
 import type { z } from 'zod'
-import type { ServiceAnswer } from '../../../../../external/service-call.ts'
 import { objectOf } from '../../../../../json/values.ts'
 import { parseMoniker } from '../../../../../names/moniker.ts'
 import { encodeValue } from '../../../../../net/encode-path.ts'
 import { accountOf } from '../../../../../ports/cloud-values.ts'
+import type { ServiceAnswer } from '../../../../../ports/service-call.ts'
 import {
   type Desired,
   type LocalBalancer,

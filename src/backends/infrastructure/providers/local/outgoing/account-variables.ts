@@ -1,13 +1,15 @@
 /** What accounts give to their programs, jobs, bakes and builds for the way out: variables, and the files that these name. */
+
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { getCACertificates } from 'node:tls'
-import { openWayTo } from '../../../../../agent/workspace.ts'
+import type { MachineVariables, VariablesUse } from '../../../../../ports/machine.ts'
 import { PortError } from '../../../../../ports/port-error.ts'
+import type { Revealed, SecretValues } from '../../../../../ports/secrets.ts'
+import { openWayTo } from '../../../../../storage/directory-trees.ts'
 import { replaceFile } from '../../../../../storage/private-files.ts'
-import { allMaskFormsOf, longestFirst } from '../../../../secrets/mask-forms.ts'
-import { allReferencesIn, replaceReferences } from '../../../../secrets/references.ts'
-import type { Revealed, SecretUse, SecretValues } from '../../../../secrets/secret-values.ts'
+import { allMaskFormsOf, longestFirst } from '../../../../pipelines/mask-forms.ts'
+import { allReferencesIn, replaceReferences } from '../../../../pipelines/secret-references.ts'
 import type { LocalAccountSettings } from '../settings.ts'
 import type { Outgoing } from './settings.ts'
 import { type OutgoingFiles, secretsIn, toNpmrc, toVariables, withoutLogins } from './variables.ts'
@@ -34,10 +36,7 @@ interface Given {
 
 const networkVariable = /^(?:\w+_PROXY|GIT_SSL_CAINFO)$/i
 
-/** Without an application: its authors could set a secret of the same name. */
-type VariablesUse = Pick<SecretUse, 'user' | 'place' | 'run'>
-
-export class AccountVariables {
+export class AccountVariables implements MachineVariables {
   readonly #secrets: SecretValues
   readonly #given: ReadonlyMap<string, Given>
 
@@ -70,18 +69,12 @@ export class AccountVariables {
     return this.#given.get(account)?.folder
   }
 
-  /** What Git of Fairlead itself needs for repositories of the account's builds, whose logins it has already. */
   forGit(account: string): { readonly environment: Variables; readonly readOnly: readonly string[] } {
     const plain = Object.entries(this.plain(account)).filter(([name]) => networkVariable.test(name))
     const folder = this.folderOf(account)
     return { environment: Object.fromEntries(plain), readOnly: folder === undefined ? [] : [folder] }
   }
 
-  /**
-   * All of them. References mean secrets of the account.
-   *
-   * @throws {PortError} naming the reference and the remedy
-   */
   async reveal(account: string, { user, place, run }: VariablesUse): Promise<Revealed<Variables>> {
     const given = this.#given.get(account)
     if (given === undefined) return { value: {}, secrets: [], versions: [] }
@@ -90,12 +83,6 @@ export class AccountVariables {
     return { value: toVariables(outgoing, given.files), secrets: masks, versions }
   }
 
-  /**
-   * The same for a build of a branch that may not be reviewed.
-   *
-   * @param job JSON data of the branch, which must not get the logins by references of its own
-   * @throws {PortError} as `reveal`, and 400 for such a reference
-   */
   async revealForBranch(account: string, use: VariablesUse, job: unknown): Promise<Revealed<Variables>> {
     const given = this.#given.get(account)
     if (given === undefined || given.outgoing.isForAllBranches) return this.reveal(account, use)

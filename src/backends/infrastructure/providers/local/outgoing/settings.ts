@@ -1,9 +1,9 @@
 /** Settings of what an account gives to its programs for their way out: authorities, a proxy, registries, variables. */
 import { z } from 'zod'
+import { ImageEnvironment } from '../../../../../ports/image-file.ts'
 import { off, type SettingsReport } from '../../../../../settings/setting.ts'
 import { readAuthorities } from '../../../../../tls/read-authorities.ts'
-import { ImageEnvironment } from '../../../../images/image-file.ts'
-import { isReference } from '../../../../secrets/references.ts'
+import { isReference } from '../../../../pipelines/secret-references.ts'
 
 const text = z.string().min(1)
 const addressOf = (start: RegExp, form: string) =>

@@ -2,7 +2,7 @@
 import { decodeSegment } from '../../../../../net/encode-path.ts'
 import { withoutUserinfo } from '../../../../outside/git-repository.ts'
 import { looksSecret, passwordsIn } from '../../../../pipelines/secret-names.ts'
-import { referencesIn } from '../../../../secrets/references.ts'
+import { referencesIn } from '../../../../pipelines/secret-references.ts'
 import type { Outgoing, Registry } from './settings.ts'
 
 /** Files that the variables name. */

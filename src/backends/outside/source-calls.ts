@@ -1,8 +1,8 @@
 /** Calls to sources of artifacts: bounded, within the restrictions, and without credentials for other servers. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { numberOf } from '../../../json/values.ts'
-import { CallError } from '../../../net/call.ts'
-import { PortError } from '../../../ports/port-error.ts'
+import { numberOf } from '../../json/values.ts'
+import { CallError } from '../../net/call.ts'
+import { PortError } from '../../ports/port-error.ts'
 import {
   createOutsideCalls,
   followRedirects,
@@ -10,9 +10,13 @@ import {
   type OperatorAddress,
   type OutsideAnswer,
   operatorAddress,
-} from '../../outside/call-outside.ts'
-import type { OutsideSettings } from '../../outside/settings.ts'
-import { fetchTimeoutMs, maxArtifactBytes } from './account-type.ts'
+} from './call-outside.ts'
+import type { OutsideSettings } from './settings.ts'
+
+/** Content of one artifact. */
+export const maxArtifactBytes = 64 * 1024 * 1024
+/** The caller waits for the content, and stops after two minutes without a byte. */
+export const fetchTimeoutMs = 50_000
 
 export interface SourceSettings {
   readonly outside: OutsideSettings

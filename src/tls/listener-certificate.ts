@@ -1,6 +1,6 @@
 /** The certificate of a port, reloaded when its files change; an unusable one changes nothing. */
 import { statSync } from 'node:fs'
-import { readExplained } from '../../storage/file-fault.ts'
+import { readExplained } from '../storage/file-fault.ts'
 
 export interface CertificateFiles {
   readonly certificateFile: string

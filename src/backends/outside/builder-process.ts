@@ -4,7 +4,7 @@ import { constants, existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { promisify } from 'node:util'
-import { fetchCommit, gitEnvironment } from '../../../outside/git-repository.ts'
+import { fetchCommit, gitEnvironment } from './git-repository.ts'
 
 /** A step that failed; the message is the last line of the log. */
 export class BuilderError extends Error {}

@@ -1,9 +1,9 @@
 /** Credentials of artifact accounts, and the hosts that get them. */
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { PortError } from '../../../ports/port-error.ts'
-import type { SettingsReport } from '../../../settings/setting.ts'
-import { type OutsideAccount, useKeys } from '../../rights/outside-account.ts'
+import { PortError } from '../../ports/port-error.ts'
+import type { SettingsReport } from '../../settings/setting.ts'
+import { type OutsideAccount, useKeys } from '../rights/outside-account.ts'
 
 const text = z.string().min(1).optional()
 

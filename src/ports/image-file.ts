@@ -2,11 +2,11 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { formatJson, parseJson } from '../../json/json.ts'
-import { isObject, objectOf } from '../../json/values.ts'
-import { parseYaml } from '../../json/yaml.ts'
-import { PortError } from '../../ports/port-error.ts'
-import { describeIssues } from '../../settings/describe-issue.ts'
+import { formatJson, parseJson } from '../json/json.ts'
+import { isObject, objectOf } from '../json/values.ts'
+import { parseYaml } from '../json/yaml.ts'
+import { describeIssues } from '../settings/describe-issue.ts'
+import { PortError } from './port-error.ts'
 
 export const imageFileName = 'fairlead-image.yml'
 const maxBytes = 64 * 1024
@@ -193,4 +193,14 @@ function readForeignFile(path: string): string | undefined {
   } finally {
     if (file !== undefined) closeSync(file)
   }
+}
+
+export const imageNamePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
+export const imageVersionPattern = /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,127}$/
+
+/** `shop:1.0.0` → name and version; undefined when it is no image id. */
+export function parseImageId(id: string): { name: string; version: string } | undefined {
+  const mark = id.lastIndexOf(':')
+  const [name, version] = [id.slice(0, mark), id.slice(mark + 1)]
+  return mark > 0 && imageNamePattern.test(name) && imageVersionPattern.test(version) ? { name, version } : undefined
 }

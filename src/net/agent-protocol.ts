@@ -202,3 +202,66 @@ export interface ObservedMember {
   readonly inFlight: number
   readonly reason: string | undefined
 }
+
+/** The agent as its client: it gets the desired state, and is asked for what it observes. */
+export interface Agent {
+  /** Replaces the desired state. It is sent now, and again to every agent that takes the place of this one. */
+  setDesired(state: DesiredState): void
+  /** The latest state that an agent reported; undefined before the first. */
+  observed(): ObservedState | undefined
+  /** Why the agent cannot be reached at the moment, for people. */
+  problem(): string | undefined
+  /** Calls the listener after each change of `observed` or `problem`. */
+  onChange(listener: () => void): void
+  /** None where no agent runs. @throws {Error} when it cannot be reached */
+  samples(): Promise<TrafficSamples>
+  /** The newest bytes of what an instance wrote; undefined when there is no such console, or no agent. */
+  console(instanceId: string, tailBytes: number): Promise<string | undefined>
+  /** A part of it, in at most `maxBytes`; undefined as for `console`. */
+  consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined>
+  /** The same for a reader that must not miss any of it: undefined only when the agent has no such console. @throws {Error} */
+  consolePartFrom(instanceId: string, offset: number, maxBytes: number): Promise<ConsolePart | undefined>
+  /** Leaves the agent running. */
+  close(): Promise<void>
+}
+
+/** What a reader wants of a console: its last lines, or what came after an offset. */
+export type ConsoleWish = { readonly tail: number } | { readonly offset: number }
+
+/** A part of a console. Offsets are bytes since the instance was first started, whatever was dropped since. */
+export interface ConsolePart {
+  readonly output: string
+  /** Where the first byte of `output` stands. */
+  readonly offset: number
+  /** Where to go on reading. */
+  readonly nextOffset: number
+  /** Where all output ends; larger than `nextOffset` when there is more. */
+  readonly endOffset: number
+  /** Bytes after the wanted offset that are no longer there. */
+  readonly lostBytes: number
+  /** Only for the last lines: the number of the first, counted from the oldest output that is kept. */
+  readonly line?: number
+}
+
+/** Counted since they were last taken. */
+export interface TrafficCounts {
+  readonly requests: number
+  /** Answers with a status of 500 or more, and requests that got none. */
+  readonly errors: number
+  /** The sum over all requests. */
+  readonly latencyUs: number
+}
+
+export interface TrafficSample extends TrafficCounts {
+  /** End of its period, in milliseconds since the epoch. */
+  readonly atMs: number
+  /** Undefined where the system does not tell, and while no process runs. */
+  readonly memoryBytes: number | undefined
+  /** Its period goes on; it is the last one. */
+  readonly isOpen?: true
+}
+
+/** Samples by the id of an instance, oldest first. */
+export type TrafficSamples = Readonly<Record<string, readonly TrafficSample[]>>
+
+export const samplePeriodMs = 10_000

@@ -2,9 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { chownSync, existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { openWayTo } from '../../../../agent/workspace.ts'
-import { measureTree, removeTree } from '../../../../storage/directory-trees.ts'
-import type { AccountUsers } from './users.ts'
+import { type FileUser, measureTree, openWayTo, removeTree } from './directory-trees.ts'
 
 const discardedMark = 'discarded-'
 
@@ -14,7 +12,8 @@ export interface CacheFoldersOptions {
   readonly folderName: string
   /** Limit for one cache; 0: there are none. */
   readonly maxBytes: number
-  readonly users: AccountUsers
+  /** User of an account; undefined: that of this process. */
+  readonly userOf: (account: string) => FileUser | undefined
   /** Whether a bake or build that uses the cache runs. */
   readonly isUsed: (name: string) => boolean
 }
@@ -30,10 +29,10 @@ export class CacheFolders {
 
   /** Creates the cache where there is none, for the user of the account. @returns its folder; undefined: there are no caches */
   open(name: string, account: string): string | undefined {
-    const { dataDir, maxBytes, users } = this.#options
+    const { dataDir, maxBytes, userOf } = this.#options
     if (maxBytes === 0) return undefined
     const folder = this.#folderOf(name)
-    const user = users.of(account)
+    const user = userOf(account)
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     if (user !== undefined) openWayTo(this.#folder, dataDir)
     const owner = statSync(folder, { throwIfNoEntry: false })?.uid
