@@ -1,49 +1,35 @@
 /** One instance: keeps its program running, or runs its command once, and records the events. */
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatDuration } from '../names/amounts.ts'
-import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, Probe, Program } from '../net/agent-protocol.ts'
+import type { DesiredInstance, ObservedInstance, Program } from '../net/agent-protocol.ts'
 import { tryPort } from '../net/try-port.ts'
 import { type ContainerIdentity, removeContainer, stopContainer, writtenBytes } from '../sandbox/container-runtime.ts'
 import { measureTree, openWayTo } from '../storage/directory-trees.ts'
 import { isCutOff } from './console.ts'
 import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
-import {
-  filesOf,
-  type InstanceFiles,
-  type InstanceRecord,
-  type RunRecord,
-  readRecord,
-  readStatus,
-  unstarted,
-  writeRecord,
-} from './instance-files.ts'
+import { filesOf, type InstanceFiles, type RunRecord, readRecord, readStatus, writeRecord } from './instance-files.ts'
 import { endProcesses, findMembers, isOfItsUser, isSameProcess, type ProcessOwner } from './instance-processes.ts'
+import { type Effect, firstState, type InstanceState, isStale, type LifeEvent, next, slowStartMs } from './instance-step.ts'
 import type { AgentLog } from './log.ts'
 import type { Mark, Marks } from './marks.ts'
-import { probe, strangerAnswers, type Unhealthy } from './probe.ts'
+import { probe, strangerAnswers } from './probe.ts'
 import { memoryOf, type ProcessEntry, type ProcessTable } from './processes.ts'
 import {
-  describeCommand,
   describeDiskExcess,
   describeLostOutput,
-  describeMemory,
-  describeProgram,
   describeProgramExcess,
-  describeRestarts,
-  describeSlowStart,
   describeStartFault,
   describeUnansweredRemoval,
   isContentMissing,
   PortTakenError,
 } from './reasons.ts'
-import { restartPauseMs, stableMs } from './restart-pause.ts'
+import { stableMs } from './restart-pause.ts'
 import { Run, unknownEnd } from './run.ts'
 import { StartError, startProgram } from './start-program.ts'
-import { describeProgramEnd, endFromShell, type ProgramEnd } from './words.ts'
+import { endFromShell } from './words.ts'
 import { fillWorkspace, openVolumes, removeInstanceFolder } from './workspace.ts'
 
 export interface InstanceContext {
@@ -57,20 +43,13 @@ export interface InstanceContext {
   /** Called after every change of what `observe` returns. */
   readonly changed: () => void
   /** Called with its id when the program of an instance has ended, whatever else its processes do. */
-  readonly wentDown: (id: string) => void
+  readonly onExit: (id: string) => void
   /** The processes belong to another agent from now on. */
   readonly isOver: () => boolean
   /** Everything is to end soon, as far as that can be done now. */
   readonly isStopping: () => boolean
 }
 
-const maxEvents = 20
-/** Failures in a row after which an instance that was ready is no longer. */
-const failuresUntilUnready = 3
-/** A probe follows after this pause at first, so that a quick start shows at once. */
-const firstProbePauseMs = 25
-/** An instance that is not ready after so many intervals has a reason to be looked for. */
-const readinessIntervals = 10
 const diskIntervalMs = 2_000
 /** Until work that failed is tried again, such as a search for processes without a free descriptor, or a call of a daemon that is down. */
 const faultPauseMs = 1_000
@@ -78,46 +57,35 @@ const faultPauseMs = 1_000
 const longestDiskIntervalMs = 10_000
 /** Measuring a folder may take this part of the time, unless the pause would be longer. */
 const diskShare = 0.05
-const defaultGraceMs = 10_000
 const longestDrainMs = 2_000
 /** For podman or docker, which kills what does not end within its time. */
 const runtimeSlackMs = 10_000
 /** Longer timers fire at once. */
 const longestTimerMs = 2_147_483_647
 
+/** Of the state, what `observe` shows. */
+const observedKeys = ['phase', 'reason', 'record', 'end'] as const
+
 export class ProgramInstance {
   readonly id: string
   readonly #context: InstanceContext
   readonly #files: InstanceFiles
-  #desired: DesiredInstance | undefined
-  #record: InstanceRecord
+  #state: InstanceState
+  /** From its start or its adoption until none of its processes is left. */
   #run: Run | undefined
-  #abort = new AbortController()
-  #life: Promise<void> = Promise.resolve()
+  /** Ends what looks after the run. */
+  #over = new AbortController()
+  #pause: NodeJS.Timeout | undefined
   #removal: Promise<void> | undefined
+  readonly #released = Promise.withResolvers<void>()
   #mustRefill = false
-  /** Its program does not run; one that a former agent has started may. */
-  #isDown: boolean
-  #phase: InstancePhase = 'starting'
-  #reason: string | undefined
-  #end: (ProgramEnd & { readonly endedAt: number }) | undefined
 
   /** Reads what an agent before this one has recorded. */
   constructor(id: string, context: InstanceContext) {
     this.id = id
     this.#context = context
     this.#files = filesOf(context.instancesFolder, id)
-    this.#record = readRecord(this.#files.record) ?? {
-      generation: 0,
-      content: undefined,
-      stopGraceMs: defaultGraceMs,
-      run: undefined,
-      outcome: undefined,
-      restarts: 0,
-      quickEnds: 0,
-      events: [],
-    }
-    this.#isDown = this.#record.run === undefined
+    this.#state = firstState(readRecord(this.#files.record))
   }
 
   get isRemoving(): boolean {
@@ -126,13 +94,13 @@ export class ProgramInstance {
 
   /** None of its processes listens: what answers on its port is another program. */
   get isDown(): boolean {
-    const port = this.#desired?.readiness?.port
-    return this.#isDown || (port !== undefined && this.#run?.hasStranger(port, this.#context.table) === true)
+    const port = this.#state.desired?.readiness?.port
+    return this.#state.isDown || (port !== undefined && this.#run?.hasStranger(port, this.#context.table) === true)
   }
 
   /** What the agent measures is all of it; the rest of a container is the runtime's. */
   get isMeasured(): boolean {
-    return !this.#isDown && this.#record.run?.container === undefined
+    return !this.#state.isDown && this.#state.record.run?.container === undefined
   }
 
   get consoleFile(): string {
@@ -141,19 +109,13 @@ export class ProgramInstance {
 
   /** Whether a process with this mark, of an earlier run, was left behind. While the program starts or stops, the instance looks itself. */
   isStray(entry: ProcessEntry, { runId }: Mark): boolean {
-    const { run } = this.#record
+    const { run } = this.#state.record
     return run?.id !== runId && this.#run !== undefined && isOfItsUser(run, this.#context.table, entry)
   }
 
   /** Starts, adopts or restarts; other changes hold from the next start. */
   desire(desired: DesiredInstance): void {
-    const former = this.#desired
-    this.#desired = desired
-    if (former !== undefined && former.generation === desired.generation) return
-    this.#abort.abort()
-    this.#abort = new AbortController()
-    const { signal } = this.#abort
-    this.#life = this.#life.then(() => this.#live(signal)).catch((error: unknown) => this.#report(error, signal))
+    this.#feed({ kind: 'desired', desired })
   }
 
   /** Stops everything and removes the files. */
@@ -163,22 +125,23 @@ export class ProgramInstance {
   }
 
   observe(): ObservedInstance {
+    const { desired, record, phase, reason, end } = this.#state
     const run = this.#run
-    const end = run === undefined ? this.#end : undefined
+    const { endedAt, exitCode, signal } = (run === undefined ? end : undefined) ?? {}
     return {
       id: this.id,
-      generation: this.#record.generation,
-      phase: this.#phase,
+      generation: record.generation,
+      phase,
       pid: run?.record.pid,
-      startedAt: this.#record.run?.startedAt,
-      endedAt: end?.endedAt,
-      exitCode: end?.exitCode,
-      signal: end?.signal,
-      restarts: this.#record.restarts,
-      failedStarts: this.#record.quickEnds,
-      reason: this.#reason,
-      enforcement: enforcementOf(this.#desired?.program, this.#context.controlGroups !== undefined),
-      events: this.#record.events,
+      startedAt: record.run?.startedAt,
+      endedAt,
+      exitCode,
+      signal,
+      restarts: record.restarts,
+      failedStarts: record.quickEnds,
+      reason,
+      enforcement: enforcementOf(desired?.program, this.#context.controlGroups !== undefined),
+      events: record.events,
     }
   }
 
@@ -186,15 +149,12 @@ export class ProgramInstance {
   sweep(): void {
     const run = this.#run
     if (run === undefined) return
-    if (run.isAdopted) this.#checkAdopted(run)
-    const isStable = run.ageMs >= stableMs
-    if (isStable && this.#phase === 'ready') this.#show('ready', undefined)
-  }
-
-  #checkAdopted(run: Run): void {
-    const hasEnded = !isSameProcess(this.#context.table, run.record)
-    if (this.#hasLostPump(run.record)) this.#condemn(run, describeLostOutput())
-    if (hasEnded) run.settle(unknownEnd)
+    if (run.isAdopted) {
+      const hasEnded = !isSameProcess(this.#context.table, run.record)
+      if (this.#hasLostPump(run.record)) this.#feed({ kind: 'exceeded', reason: describeLostOutput() })
+      if (hasEnded) run.settle(unknownEnd)
+    }
+    if (this.#state.reason !== undefined && run.ageMs >= stableMs) this.#feed({ kind: 'stable' })
   }
 
   #hasLostPump({ pump }: RunRecord): boolean {
@@ -203,7 +163,7 @@ export class ProgramInstance {
 
   /** Whether `measure` has something to do. */
   get isWatched(): boolean {
-    const { limits, container } = this.#desired?.program ?? {}
+    const { limits, container } = this.#state.desired?.program ?? {}
     const isLimited = limits?.memoryBytes !== undefined || limits?.processes !== undefined
     return this.#run !== undefined && isLimited && container === undefined && this.#context.controlGroups === undefined
   }
@@ -217,108 +177,141 @@ export class ProgramInstance {
   /** Ends the program when its processes exceed their limits together. */
   measure(entries: ProcessEntry[]): void {
     const run = this.#run
-    const limits = this.#desired?.program.limits
+    const limits = this.#state.desired?.program.limits
     if (run === undefined || limits === undefined) return
     const members = findMembers(this.#owner(), this.#context.table, entries)
-    const verdict = describeProgramExcess(members, limits)
-    if (verdict !== undefined) this.#condemn(run, verdict)
+    const reason = describeProgramExcess(members, limits)
+    if (reason !== undefined) this.#feed({ kind: 'exceeded', reason })
   }
 
   async #remove(): Promise<void> {
-    this.#abort.abort()
-    this.#show('stopping', undefined)
-    await this.#life
-    await this.#endAll(this.#record.stopGraceMs)
-    const group = this.#record.run?.controlGroup
+    this.#feed({ kind: 'unwanted' })
+    await this.#released.promise
+    await this.#endAll(this.#state.record.stopGraceMs)
+    const group = this.#state.record.run?.controlGroup
     if (group !== undefined) removeGroup(group)
     await removeInstanceFolder(this.#files.folder)
   }
 
-  async #live(signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return
-    let run = await this.#resume(signal)
-    while (!signal.aborted && !this.#context.isOver() && this.#phase !== 'ended' && this.#phase !== 'failed') {
-      run ??= await this.#start(signal)
-      if (run === undefined) continue
-      await this.#watch(run, signal)
-      if (this.#context.isOver()) return
-      await this.#settle(run, signal)
-      run = undefined
+  #feed(event: LifeEvent): void {
+    const before = this.#state
+    const { state, effects } = next(before, event, Date.now())
+    this.#state = state
+    if (observedKeys.some((key) => state[key] !== before[key])) this.#context.changed()
+    if (this.#context.isOver()) this.#released.resolve()
+    else for (const effect of effects) this.#perform(effect)
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.kind) {
+      case 'inspect':
+        return void this.#attempt(() => this.#inspect())
+      case 'clear':
+        return void this.#attempt(() => this.#clear(effect.graceMs))
+      case 'launch':
+        return void this.#attempt(() => this.#launch())
+      case 'watch':
+        return void this.#watch()
+      case 'probe':
+        return void this.#retry(() => this.#probe(effect.ms))
+      case 'stop':
+        return void this.#attempt(() => this.#stop(effect.graceMs))
+      case 'terminate':
+        return void this.#retry(() => this.#endAll(effect.graceMs))
+      case 'onExit':
+        return void this.#context.onExit(this.id)
+      case 'persist':
+        return void this.#attempt(() => this.#persist())
+      case 'pause':
+        this.#pause = setTimeout(() => this.#feed({ kind: 'waited' }), effect.ms)
+        return
+      case 'release':
+        clearTimeout(this.#pause)
+        return void this.#released.resolve()
     }
   }
 
-  /** Takes over what a former generation or a former agent has left: a process that runs, or the end of a command. */
-  async #resume(signal: AbortSignal): Promise<Run | undefined> {
-    const desired = this.#desired as DesiredInstance
-    const { generation, run, outcome } = this.#record
-    if (generation !== desired.generation) {
-      if (run !== undefined || this.#findMembers().length > 0) {
-        this.#show('stopping', undefined)
-        await this.#endAll(this.#record.stopGraceMs)
-      }
-      this.#end = undefined
-      this.#update({ generation: desired.generation, run: undefined, outcome: undefined, restarts: 0, quickEnds: 0 })
-      if (!signal.aborted) this.#show('starting', undefined)
-      return undefined
-    }
-    if (run !== undefined && isSameProcess(this.#context.table, run)) {
-      this.#note(`Adopted process ${run.pid}, which had been started before.`)
-      return new Run(run)
-    }
-    await this.#endAll(0)
-    if (run === undefined) return undefined
-    if (desired.restart === 'once') await this.#resumeCommand(run, outcome)
-    else {
-      this.#update({ restarts: this.#record.restarts + 1 })
-      this.#note(this.#hasLostPump(run) ? describeLostOutput() : 'It ended while no agent watched it.')
-    }
-    return undefined
+  /** What fails is a fault of the agent's own, such as a full disk below it. */
+  #attempt(work: () => void | Promise<void>): void {
+    Promise.try(work).catch((err: Error) => {
+      this.#context.log.error({ err, instance: this.id }, 'an instance cannot be kept running')
+      this.#over.abort()
+      this.#run = undefined
+      this.#feed({ kind: 'failed', message: err.message })
+    })
   }
 
-  async #resumeCommand(run: RunRecord, outcome: InstanceRecord['outcome']): Promise<void> {
-    if (outcome !== undefined) {
-      this.#end = outcome
-      return this.#show('ended', outcome.reason)
-    }
-    const status = readStatus(this.#files.status)
-    if (status === unstarted) return
-    const end = status === undefined ? unknownEnd : endFromShell(status.code)
-    await this.#finish(end, status?.endedAt ?? Date.now(), describeCommand(end, run, status?.endedAt))
+  /** Does what failed again, until the run is over. */
+  #retry(work: () => Promise<void>): void {
+    const { signal } = this.#over
+    if (signal.aborted || this.#context.isOver()) return
+    Promise.try(work).catch((err: unknown) => {
+      this.#context.log.error({ err, instance: this.id }, 'an instance cannot be looked after')
+      sleep(faultPauseMs, undefined, { signal }).then(
+        () => this.#retry(work),
+        () => {},
+      )
+    })
   }
 
-  /** Undefined when it did not start; the phase says whether it is tried again. */
-  async #start(signal: AbortSignal): Promise<Run | undefined> {
-    const desired = this.#desired as DesiredInstance
-    this.#isDown = true
-    this.#show('starting', this.#reason)
+  #inspect(): void {
+    clearTimeout(this.#pause)
+    const { run } = this.#state.record
+    const isRunning = run !== undefined && isSameProcess(this.#context.table, run)
+    const hasLeft = run !== undefined || this.#findMembers().length > 0
+    if (isRunning && !isStale(this.#state)) this.#begin(new Run(run))
+    this.#feed({ kind: 'found', isRunning, hasLeft })
+  }
+
+  #begin(run: Run): void {
+    this.#run = run
+    this.#over = new AbortController()
+  }
+
+  async #clear(graceMs: number): Promise<void> {
+    const { record, desired } = this.#state
+    const run = this.#run
+    const left = run === undefined || run.record.container !== undefined ? 0 : this.#findMembers().length
+    await this.#endAll(graceMs)
+    this.#run = undefined
+    if (run !== undefined && desired?.restart === 'once' && !isStale(this.#state)) {
+      // A process that escaped its end may keep the console open.
+      await Promise.race([run.drained, sleep(longestDrainMs, undefined, { ref: false })])
+    }
+    this.#feed({
+      kind: 'cleared',
+      left,
+      wasKilledForMemory: run?.wasKilledForMemory === true,
+      hasLostPump: run === undefined && record.run !== undefined && this.#hasLostPump(record.run),
+      status: readStatus(this.#files.status),
+    })
+  }
+
+  async #launch(): Promise<void> {
+    const desired = this.#state.desired as DesiredInstance
+    const { program } = desired
     try {
       await this.#prepare(desired)
       await this.#checkPort(desired)
-      if (signal.aborted) return undefined
-      return await this.#launch(desired)
+      if (isStale(this.#state)) return this.#feed({ kind: 'dropped' })
+      this.#begin(await this.#spawn(desired))
     } catch (error) {
-      if (signal.aborted || this.#context.isOver()) return undefined
-      const reason = describeStartFault(error as NodeJS.ErrnoException, desired.program)
-      this.#note(reason)
-      if (error instanceof StartError || isContentMissing(error as NodeJS.ErrnoException, desired.program)) {
-        this.#show('failed', reason)
-      } else {
-        this.#update({ quickEnds: this.#record.quickEnds + 1 })
-        await this.#pause(reason, signal)
-      }
-      return undefined
+      const isFinal = error instanceof StartError || isContentMissing(error as NodeJS.ErrnoException, program)
+      const reason = describeStartFault(error as NodeJS.ErrnoException, program)
+      return this.#feed({ kind: 'refused', reason, isFinal })
     }
+    this.#feed({ kind: 'launched' })
   }
 
-  async #prepare({ program, generation, stopGraceMs }: DesiredInstance): Promise<void> {
+  async #prepare({ program, stopGraceMs }: DesiredInstance): Promise<void> {
     await mkdir(this.#files.folder, { recursive: true, mode: 0o700 })
     const content = program.content ?? ''
-    const isFilled = this.#record.content === content && existsSync(this.#files.work) && !this.#mustRefill
+    const isFilled = this.#state.record.content === content && existsSync(this.#files.work) && !this.#mustRefill
     if (!isFilled) await fillWorkspace(this.#files.work, program)
     this.#mustRefill = false
     await openVolumes(program, this.#context.dataDir)
     if (program.user !== undefined) openWayTo(this.#files.folder, this.#context.dataDir)
-    this.#update({ generation, stopGraceMs, content })
+    this.#feed({ kind: 'prepared', content, stopGraceMs })
   }
 
   /** A program that has the port would pass for this one. @throws {Error} when another program listens on it */
@@ -327,7 +320,7 @@ export class ProgramInstance {
     throw new PortTakenError(readiness.port)
   }
 
-  async #launch({ program, restart }: DesiredInstance): Promise<Run> {
+  async #spawn({ program, restart }: DesiredInstance): Promise<Run> {
     const { controlGroups, table, marks } = this.#context
     const id = randomBytes(6).toString('hex')
     const container = containerOf(program)
@@ -351,170 +344,73 @@ export class ProgramInstance {
         createGroup(controlGroup, program.limits)
         joinGroup(controlGroup, started.pid)
       }
-      this.#note(`Started as process ${started.pid}.`)
-      this.#update({ run: run.record })
-      await this.#persist()
+      this.#feed({ kind: 'spawned', run: run.record })
+      await writeRecord(this.#files, this.#state.record)
       if (this.#context.isOver()) throw new Error('Another agent starts it.')
     } catch (error) {
       await this.#endAll(0)
       throw error
     }
-    this.#isDown = false
     started.begin()
     return run
   }
 
-  /** Resolves when no process of it is left. */
-  async #watch(run: Run, signal: AbortSignal): Promise<void> {
-    const over = new AbortController()
-    this.#run = run
-    const { timeLimitMs, restart, program } = this.#desired as DesiredInstance
+  #watch(): void {
+    const run = this.#run as Run
+    const { signal } = this.#over
+    const { timeLimitMs, restart, program } = this.#state.desired as DesiredInstance
     const { diskBytes } = program.limits
-    const background = [this.#insist(() => this.#watchReadiness(run, over.signal), over.signal)]
-    if (diskBytes !== undefined) background.push(this.#insist(() => this.#watchDisk(run, diskBytes, over.signal), over.signal))
+    if (diskBytes !== undefined) this.#retry(() => this.#watchDisk(run, diskBytes, signal))
     void run.drained.then((pumpEnd) => {
-      if (pumpEnd !== undefined && !over.signal.aborted) this.#condemn(run, describeLostOutput(pumpEnd))
+      if (pumpEnd !== undefined && !signal.aborted) this.#feed({ kind: 'exceeded', reason: describeLostOutput(pumpEnd) })
     })
-    const limit =
-      timeLimitMs === undefined || restart === 'always'
-        ? undefined
-        : setTimeout(() => this.#endLate(run), Math.min(longestTimerMs, Math.max(0, timeLimitMs - run.ageMs)))
-    const aborted = signal.aborted ? undefined : once(signal, 'abort', { signal: over.signal }).catch(() => {})
-    try {
-      await Promise.race([run.ended, aborted])
-      if (signal.aborted) await this.#stop(run)
-      await run.ended
-    } finally {
-      over.abort()
-      clearTimeout(limit)
-      await Promise.all(background)
+    if (timeLimitMs !== undefined && restart === 'once') {
+      const leftMs = Math.min(longestTimerMs, Math.max(0, timeLimitMs - run.ageMs))
+      sleep(leftMs, undefined, { signal }).then(
+        () => this.#endLate(),
+        () => {},
+      )
     }
-  }
-
-  async #stop(run: Run): Promise<void> {
-    this.#show('stopping', undefined)
-    const { stopGraceMs } = this.#desired as DesiredInstance
-    await this.#endAll(stopGraceMs)
-    if (run.isAdopted) run.settle(unknownEnd)
-  }
-
-  #endLate(run: Run): void {
-    const { timeLimitMs = 0, stopGraceMs } = this.#desired as DesiredInstance
-    this.#condemn(run, `It was ended after its time limit of ${formatDuration(timeLimitMs)}.`, stopGraceMs)
-  }
-
-  /** Ends the program for a reason of the agent's own. */
-  #condemn(run: Run, verdict: string, graceMs = 0): void {
-    if (run.verdict !== undefined || this.#context.isOver()) return
-    run.verdict = verdict
-    const over = new AbortController()
-    void run.ended.then(() => over.abort())
-    void this.#insist(() => this.#endAll(graceMs), over.signal)
-  }
-
-  /** Does what failed again, until the signal ends it. */
-  async #insist(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !this.#context.isOver()) {
-      try {
-        return await work()
-      } catch (err) {
-        this.#context.log.error({ err, instance: this.id }, 'an instance cannot be looked after')
-      }
-      await sleep(faultPauseMs, undefined, { signal }).catch(() => {})
-    }
-  }
-
-  /** After the leader's end: ends what it left behind, and decides how it goes on. */
-  async #settle(run: Run, signal: AbortSignal): Promise<void> {
-    const end = await run.ended
-    const endedAt = Date.now()
-    this.#isDown = true
-    this.#context.wentDown(this.id)
-    const left = run.record.container === undefined ? this.#findMembers().length : 0
-    await this.#endAll(0)
-    const { restart } = this.#desired as DesiredInstance
-    this.#run = undefined
-    const verdict = run.verdict ?? (run.wasKilledForMemory ? describeMemory(this.#desired) : undefined)
-    if (signal.aborted) {
-      this.#end = { ...end, endedAt }
-      return this.#note(verdict ?? `It was stopped: it ${describeProgramEnd(end)}.`)
-    }
-    if (restart === 'once') return this.#settleCommand(run, end, endedAt, verdict)
-    this.#end = { ...end, endedAt }
-    const parts = [verdict ?? describeProgram(end, run, endedAt)]
-    if (left > 0 && verdict === undefined) {
-      parts.push('Processes that it had left behind were ended, too: a program has to stay in the foreground.')
-    }
-    const ranMs = run.ageMs
-    this.#update({ restarts: this.#record.restarts + 1, quickEnds: ranMs >= stableMs ? 0 : this.#record.quickEnds + 1 })
-    const reason = parts.join(' ')
-    this.#note(reason)
-    // Without a process it is not ready, also while its record is written.
-    this.#show('waiting', reason)
-    await this.#persist()
-    await this.#pause(reason, signal)
-  }
-
-  async #settleCommand(run: Run, end: ProgramEnd, endedAt: number, verdict: string | undefined): Promise<void> {
-    // A process that escaped its end may keep the console open.
-    await Promise.race([run.drained, sleep(longestDrainMs, undefined, { ref: false })])
-    // An adopted shell left its exit code in the file, and one that was started here passes on that of the command.
-    const status = readStatus(this.#files.status)
-    const known = typeof status === 'object' ? endFromShell(status.code) : end
-    await this.#finish(known, endedAt, verdict ?? describeCommand(known, run.record, endedAt))
-  }
-
-  async #finish(end: ProgramEnd, endedAt: number, reason: string): Promise<void> {
-    this.#end = { ...end, endedAt }
-    this.#update({ outcome: { ...end, endedAt, reason } })
-    this.#note(reason)
-    await this.#persist()
-    this.#show('ended', reason)
-  }
-
-  async #pause(reason: string, signal: AbortSignal): Promise<void> {
-    const pauseMs = restartPauseMs(this.#record.quickEnds)
-    this.#show('waiting', `${reason} It is started again after ${formatDuration(pauseMs)}.`)
-    await sleep(pauseMs, undefined, { signal }).catch(() => {})
-    this.#reason = reason
-  }
-
-  async #watchReadiness(run: Run, signal: AbortSignal): Promise<void> {
-    const before = this.#record.quickEnds > 0 ? this.#reason : undefined
-    let failures = 0
-    if (run.readyAt === undefined) this.#show('starting', before)
-    for (let pauseMs = firstProbePauseMs; !signal.aborted; ) {
-      const target = this.#desired?.readiness
-      if (target === undefined) return this.#becomeReady(run, before)
-      const found = await probe(target, signal)
-      const result = found.kind === 'healthy' && this.isDown ? strangerAnswers(target.port) : found
-      if (result.kind === 'cancelled' || this.#phase === 'stopping') return
-      failures = result.kind === 'healthy' ? 0 : failures + 1
-      if (result.kind === 'healthy') this.#becomeReady(run, before)
-      else if (run.readyAt === undefined) this.#show('starting', this.#explainSlowStart(run, target, result))
-      else if (failures >= failuresUntilUnready) this.#show('unready', `It was ready, and now ${result.reason}.`)
-      pauseMs = run.readyAt === undefined ? Math.min(pauseMs * 2, target.intervalMs) : target.intervalMs
-      await sleep(pauseMs, undefined, { signal }).catch(() => {})
-    }
-  }
-
-  #becomeReady(run: Run, before: string | undefined): void {
-    if (run.readyAt === undefined) {
-      run.readyAt = Date.now()
-      this.#note(run.isAdopted ? 'Ready.' : `Ready after ${formatDuration(run.ageMs)}.`)
-    } else if (this.#phase === 'unready') this.#note('Ready again.')
-    const isStable = Date.now() - run.record.startedAt >= stableMs
-    this.#show('ready', before === undefined || isStable ? undefined : describeRestarts(this.#record.restarts, before))
-  }
-
-  #explainSlowStart(run: Run, target: Probe, fault: Unhealthy): string {
-    const limitMs = target.intervalMs * readinessIntervals
-    if (run.ageMs < limitMs) return `It is not ready yet: ${fault.reason}.`
-    const ports = run.portsBy(() => {
-      const pids = this.#findMembers(target.intervalMs).map(({ pid }) => pid)
-      return this.#context.table.listeningPorts(pids, target.intervalMs)
+    void run.ended.then((end) => {
+      if (signal.aborted) return
+      this.#over.abort()
+      this.#feed({ kind: 'exited', end, endedAt: Date.now(), ranMs: run.ageMs })
     })
-    return describeSlowStart(fault, limitMs, { target, ports })
+  }
+
+  #endLate(): void {
+    const { timeLimitMs = 0, stopGraceMs } = this.#state.desired as DesiredInstance
+    const reason = `It was ended after its time limit of ${formatDuration(timeLimitMs)}.`
+    this.#feed({ kind: 'exceeded', reason, graceMs: stopGraceMs })
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    const run = this.#run
+    await this.#endAll(graceMs)
+    if (run?.isAdopted) run.settle(unknownEnd)
+  }
+
+  async #probe(afterMs: number): Promise<void> {
+    const { signal } = this.#over
+    const run = this.#run as Run
+    if (afterMs > 0) await sleep(afterMs, undefined, { signal }).catch(() => {})
+    const target = this.#state.desired?.readiness
+    const found = target === undefined ? ({ kind: 'healthy' } as const) : await probe(target, signal)
+    if (signal.aborted) return
+    const result = target !== undefined && found.kind === 'healthy' && this.isDown ? strangerAnswers(target.port) : found
+    const { ageMs } = run
+    const { activity } = this.#state
+    const isSlow = result.kind === 'unhealthy' && activity.kind === 'running' && activity.readyAt === undefined
+    const ports = isSlow && ageMs >= slowStartMs(this.#state) ? this.#portsOf(run, target?.intervalMs ?? 0) : undefined
+    this.#feed({ kind: 'probed', result, ageMs, ports })
+  }
+
+  /** On which the program listens, as far as that was not searched for lately. */
+  #portsOf(run: Run, maxAgeMs: number): readonly number[] {
+    return run.portsBy(() => {
+      const pids = this.#findMembers(maxAgeMs).map(({ pid }) => pid)
+      return this.#context.table.listeningPorts(pids, maxAgeMs)
+    })
   }
 
   async #watchDisk(run: Run, diskBytes: number, signal: AbortSignal): Promise<void> {
@@ -523,10 +419,10 @@ export class ProgramInstance {
       const { container } = run.record
       const size =
         container === undefined ? await measureTree(this.#files.work) : { bytes: await writtenBytes(container), entries: 0 }
-      const verdict = describeDiskExcess(size, diskBytes, container !== undefined)
-      if (verdict !== undefined && !signal.aborted) {
+      const reason = describeDiskExcess(size, diskBytes, container !== undefined)
+      if (reason !== undefined && !signal.aborted) {
         this.#mustRefill = true
-        return this.#condemn(run, verdict)
+        return this.#feed({ kind: 'exceeded', reason })
       }
       const restMs = (performance.now() - startMs) / diskShare
       const pauseMs = Math.min(longestDiskIntervalMs, Math.max(diskIntervalMs, restMs))
@@ -535,7 +431,7 @@ export class ProgramInstance {
   }
 
   #owner(): ProcessOwner {
-    return { marks: this.#context.marks, instanceId: this.id, run: this.#record.run }
+    return { marks: this.#context.marks, instanceId: this.id, run: this.#state.record.run }
   }
 
   #findMembers(maxAgeMs = 0): ProcessEntry[] {
@@ -544,7 +440,7 @@ export class ProgramInstance {
   }
 
   async #endAll(graceMs: number): Promise<void> {
-    const container = this.#record.run?.container
+    const container = this.#state.record.run?.container
     if (container !== undefined) return this.#endContainer(container, graceMs)
     const { killed, left } = await endProcesses(this.#owner(), this.#context.table, graceMs)
     if (killed > 0 && graceMs > 0) this.#note(`It did not end within ${formatDuration(graceMs)} after SIGTERM, and was killed.`)
@@ -558,40 +454,18 @@ export class ProgramInstance {
     for (;;) {
       const problem = await removeContainer(container)
       if (problem === undefined || this.#context.isOver() || this.#context.isStopping()) return
-      this.#show(this.#phase === 'stopping' ? 'stopping' : 'waiting', describeUnansweredRemoval(container, problem))
+      this.#feed({ kind: 'stuck', reason: describeUnansweredRemoval(container, problem) })
       await sleep(faultPauseMs)
     }
   }
 
-  #show(phase: InstancePhase, reason: string | undefined): void {
-    if (this.#phase === phase && this.#reason === reason) return
-    this.#phase = phase
-    this.#reason = reason
-    this.#context.changed()
-  }
-
   #note(text: string): void {
-    const events: InstanceEvent[] = [...this.#record.events, { at: Date.now(), text }].slice(-maxEvents)
-    this.#update({ events })
+    this.#feed({ kind: 'noted', text })
   }
 
-  #update(part: Partial<InstanceRecord>): void {
-    this.#record = { ...this.#record, ...part }
-    this.#context.changed()
-  }
-
-  #persist(): Promise<void> {
-    return writeRecord(this.#files, this.#record)
-  }
-
-  /** A fault of the agent's own, such as a full disk below it. */
-  async #report(error: unknown, signal: AbortSignal): Promise<void> {
-    const { message } = error as Error
-    this.#context.log.error({ err: error, instance: this.id }, 'an instance cannot be kept running')
-    this.#run = undefined
-    this.#note(`The agent failed: ${message}.`)
-    await this.#pause(`The agent failed: ${message}.`, signal)
-    if (!signal.aborted) await this.#live(signal).catch((again: unknown) => this.#report(again, signal))
+  async #persist(): Promise<void> {
+    await writeRecord(this.#files, this.#state.record)
+    this.#feed({ kind: 'persisted' })
   }
 }
 

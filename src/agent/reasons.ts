@@ -7,7 +7,6 @@ import type { TreeSize } from '../storage/directory-trees.ts'
 import type { RunRecord } from './instance-files.ts'
 import type { Unhealthy } from './probe.ts'
 import { memoryOf, type ProcessEntry } from './processes.ts'
-import type { Run } from './run.ts'
 import { StartError } from './start-program.ts'
 import { describeProgramEnd, type ProgramEnd } from './words.ts'
 
@@ -46,13 +45,17 @@ const runtimeFailure = 125
 /** Exit codes of podman and docker when they cannot start a container, or its program. */
 const runtimeFailures: ReadonlySet<number | undefined> = new Set([runtimeFailure, 126, 127])
 
-export function describeProgram(end: ProgramEnd, run: Run, endedAt: number): string {
-  const { container, startedAt } = run.record
+export function describeProgram(
+  end: ProgramEnd,
+  { container, startedAt }: RunRecord,
+  endedAt: number,
+  wasReady: boolean,
+): string {
   if (container !== undefined && runtimeFailures.has(end.exitCode)) {
     return `${basename(container.runtime)} could not run its container; the output of the instance says why.`
   }
   const ran = `${formatDuration(endedAt - startedAt)} after its start`
-  return `It ${describeProgramEnd(end)}, ${ran}${run.readyAt === undefined ? ' and before it was ready' : ''}.`
+  return `It ${describeProgramEnd(end)}, ${ran}${wasReady ? '' : ' and before it was ready'}.`
 }
 
 /** While the daemon of Docker is down. @param problem In its words */

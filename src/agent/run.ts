@@ -17,9 +17,6 @@ export class Run {
   readonly isAdopted: boolean
   /** As of the started program; resolves at once for an adopted one. */
   readonly drained: Promise<string | undefined>
-  readyAt: number | undefined
-  /** Why the agent has ended it. */
-  verdict: string | undefined
   /** Its program, and no other user's, was seen to listen on its port. */
   #hasPort = false
   /** On which it listens, as of the last search; until this age of the run. */

@@ -47,7 +47,7 @@ export class Supervisor {
       table,
       log,
       changed: onChange,
-      wentDown: onDown,
+      onExit: onDown,
       isOver: () => this.#isOver,
       isStopping: () => this.#isStopping,
     }

@@ -11,8 +11,8 @@ import type { EngineOptions } from '../engine-parts.ts'
 import { planOf, recordFailedStart, startPipeline } from '../executions.ts'
 import { definitionWarnings } from '../submission/definition-warnings.ts'
 import { judgeTask } from '../submission/judge-task.ts'
-import { loadDefinition } from '../submission/prepare-pipeline.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
+import { loadDefinition } from '../submission/stored-definition.ts'
 import { objectAnswer, sendRecord } from './answers.ts'
 
 export function submitRoutes(app: FastifyInstance, engine: Engine): void {

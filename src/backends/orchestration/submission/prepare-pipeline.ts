@@ -1,13 +1,12 @@
 /** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
+import { maybe, or, shape } from '../../../json/shape.ts'
 import { isObject, isTrue, type JsonObject, listOf, objectsOf, textOf } from '../../../json/values.ts'
 import { joinUsers, usersOf } from '../../../names/acting-users.ts'
 import { isTemplateInstance } from '../../../pipeline-templates/inheritance.ts'
-import { checkOnApplication } from '../../../ports/access.ts'
-import { type Caller, toCaller } from '../../../ports/caller.ts'
-import { isPassing, PortError } from '../../../ports/port-error.ts'
+import type { Caller } from '../../../ports/caller.ts'
+import { PortError } from '../../../ports/port-error.ts'
 import { isExecutionId } from '../../../storage/ulid.ts'
 import { describeLongList, describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
-import { foldName } from '../../stores/document-store.ts'
 import { bindExpected } from '../artifact-binding.ts'
 import { artifactsOfExecution, distinctArtifacts } from '../artifacts-at-hand.ts'
 import { authoredReferences } from '../authored-references.ts'
@@ -20,6 +19,7 @@ import { describeFieldProblems } from '../stages/described-fields.ts'
 import { describeUnknownTypes } from '../stages/unknown-types.ts'
 import { commonParts } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
+import { checkEnabled, checkOwner } from './stored-definition.ts'
 import { expandTemplate } from './template-instance.ts'
 import { normaliseTrigger, withDefaultParameters } from './trigger.ts'
 
@@ -30,53 +30,62 @@ type PreparedPipeline =
   /** Refused, and kept as a failed execution so that people see why. */
   | { kind: 'failed'; execution: Execution; message: string }
 
+/** A definition between two phases. */
+interface Draft {
+  /** As its author wrote it, or as its template gives it. */
+  readonly given: JsonObject
+  readonly trigger: Trigger
+  /** With references. */
+  readonly stages: readonly JsonObject[]
+}
+
+interface Start {
+  readonly caller: Caller
+  readonly sources: EngineOptions
+}
+
+type Phase = (draft: Draft, start: Start) => Partial<Draft> | undefined | Promise<Partial<Draft>>
+
+/** From what was submitted to what can be evaluated. Each may throw a `StageError`: the start is refused, and kept as a failure. */
+const phases: readonly Phase[] = [
+  expandInstance,
+  referenceStages,
+  fillInParameters,
+  bindArtifacts,
+  checkRunnable,
+  checkFields,
+  ({ stages }) => void checkGraph(stages),
+]
+
 /** @throws {PortError} 400 when the body is refused without a trace. */
 export async function preparePipeline(body: unknown, caller: Caller, sources: EngineOptions): Promise<PreparedPipeline> {
-  const submitted = checkDefinition(body, sources.limits)
-  const normalised = normaliseTrigger(submitted['trigger'], caller, sources)
-  const failed = (definition: JsonObject, error: unknown): PreparedPipeline => {
+  const start = { caller, sources }
+  const given = checkDefinition(body, sources.limits)
+  await checkOwner(given, caller, sources)
+  let draft: Draft = { given, trigger: normaliseTrigger(given['trigger'], caller, sources), stages: [] }
+  try {
+    for (const phase of phases) draft = { ...draft, ...(await phase(draft, start)) }
+  } catch (error) {
     if (!(error instanceof StageError)) throw error
     const { message } = error
-    return { kind: 'failed', execution: asFailed(executionFrom(definition, caller, sources), message), message }
+    return { kind: 'failed', execution: asFailed(executionFrom(draft, start), message), message }
   }
-  await checkOwner(submitted, caller, sources)
-  let given = submitted
-  try {
-    if (isTemplateInstance(submitted)) given = await expandInPlace(submitted, caller, sources)
-  } catch (error) {
-    return failed({ ...submitted, stages: [], trigger: normalised }, error)
-  }
-  const stages = referencedStages(checkStageList(given['stages'], 'stages', sources.limits))
-  const parameters = withDefaultParameters(normalised.parameters, given['parameterConfig'])
-  let trigger: Trigger = { ...normalised, parameters }
-  try {
-    // A plan has received nothing yet.
-    if (!isTrue(given['plan'])) trigger = withArtifacts(trigger, given, sources)
-    checkRunnable(given)
-    if (!isTrue(given['plan'])) checkFields(stages, sources)
-  } catch (error) {
-    return failed({ ...given, stages, trigger }, error)
-  }
-  checkGraph(stages)
-  const definition = evaluateDefinition({ ...given, stages, trigger }, sources.now())
-  checkUnchanged(given, definition)
-  if (isTrue(given['plan'])) {
-    const unknown = describeUnknownTypes(stages, sources.stageTypes)
-    const problems = [...(unknown === undefined ? [] : [unknown]), ...describeFieldProblems(stages, sources.stageTypes, 'plan')]
-    if (problems.length > 0) throw new PortError(400, problems.join(' '), { errors: problems })
-    return { kind: 'plan', definition }
-  }
-  const execution = executionFrom(definition, caller, sources, { ...given, stages })
-  await checkStoredDefinition(execution, caller.identity, sources)
+  const definition = evaluate(draft, sources)
+  if (isPlan(draft)) return { kind: 'plan', definition: checkPlan(definition, draft, sources) }
+  const execution = executionFrom(draft, start, definition)
+  await checkEnabled(execution, sources)
   return { kind: 'run', execution }
 }
+
+/** Say to which application a run belongs, and of which pipeline it is one. */
+const placeKeys = ['application', 'id']
 
 function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
   if (!isObject(body)) throw new PortError(400, 'The body must be a pipeline definition.')
   if (body['errors'] !== undefined && body['errors'] !== null) {
     throw new PortError(400, 'The definition has errors of its own.', { errors: body['errors'] })
   }
-  const broken = ['application', 'id'].find((key) => textOf(body[key])?.isWellFormed() === false)
+  const broken = placeKeys.find((key) => textOf(body[key])?.isWellFormed() === false)
   if (broken !== undefined) throw new PortError(400, `"${broken}" of the pipeline contains half of a character.`)
   const { trigger, ...definition } = body
   const excess =
@@ -87,49 +96,25 @@ function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
   return body
 }
 
-/**
- * A run under the id of a stored pipeline is one of its runs: it receives what the last one left, and starts what follows. So
- * a user who starts a definition of another application under that id needs EXECUTE on the application of the pipeline.
- *
- * @throws {PortError} 403; 503 while the store or the permission service cannot be asked
- */
-async function checkOwner(submitted: JsonObject, caller: Caller, sources: EngineOptions): Promise<void> {
-  const id = textOf(submitted['id'])
-  if (!sources.judges || id === undefined) return
-  const owner = (await ownerOf(id, caller, sources)) ?? sources.store.newestRun(id)?.application
-  if (owner === undefined || foldName(owner) === foldName(String(submitted['application'] ?? ''))) return
-  checkOnApplication(await sources.accessOf(caller.user), owner, 'EXECUTE')
-}
-
 /** To which application a run belongs, and of which pipeline it is one, its instance says and never the template. */
-async function expandInPlace(instance: JsonObject, { identity }: Caller, sources: EngineOptions): Promise<JsonObject> {
-  const { application, id } = instance
-  return { ...(await expandTemplate(instance, identity, sources)), application, id }
+async function expandInstance({ given }: Draft, { caller, sources }: Start): Promise<Partial<Draft>> {
+  if (!isTemplateInstance(given)) return {}
+  const { application, id } = given
+  return { given: { ...(await expandTemplate(given, caller.identity, sources)), application, id } }
 }
 
-/** @throws {PortError} 400 when an expression says where the run belongs: that was judged before */
-function checkUnchanged(given: JsonObject, evaluated: JsonObject): void {
-  const changed = ['application', 'id'].find((key) => given[key] !== evaluated[key])
-  if (changed !== undefined) throw new PortError(400, `"${changed}" of a pipeline cannot be an expression.`)
+function referenceStages({ given }: Draft, { sources }: Start): Partial<Draft> {
+  return { stages: referencedStages(checkStageList(given['stages'], 'stages', sources.limits)) }
 }
 
-async function ownerOf(id: string, caller: Caller, sources: EngineOptions): Promise<string | undefined> {
-  const stored = await loadDefinition(id, caller, sources).catch(() => {
-    throw new PortError(503, 'The pipeline cannot be started now: the definition store cannot be asked whose it is.')
-  })
-  return textOf(stored?.['application'])
+function fillInParameters({ given, trigger }: Draft): Partial<Draft> {
+  return { trigger: { ...trigger, parameters: withDefaultParameters(trigger.parameters, given['parameterConfig']) } }
 }
 
-/** The stored pipeline; undefined: the caller sees none. @throws {Error} while the definition store cannot be asked */
-export async function loadDefinition(id: string, caller: Caller, { ports }: EngineOptions): Promise<JsonObject | undefined> {
-  return ports.definitions.pipeline(id, caller).catch((error: unknown) => {
-    if (!isPassing(error)) return undefined
-    throw error
-  })
-}
-
-/** Those that stages produce are bound later. @throws {StageError} */
-function withArtifacts(trigger: Trigger, given: JsonObject, sources: EngineOptions): Trigger {
+/** Those that stages produce are bound later, and a plan has received nothing yet. */
+function bindArtifacts(draft: Draft, { sources }: Start): Partial<Draft> {
+  if (isPlan(draft)) return {}
+  const { given, trigger } = draft
   const received = [...listOf(given['receivedArtifacts']), ...trigger.artifacts]
   const wantedIds = listOf(trigger['expectedArtifactIds'])
   const expected = objectsOf(evaluateExpectedArtifacts({ ...given, trigger }, sources.now())).filter(
@@ -143,13 +128,19 @@ function withArtifacts(trigger: Trigger, given: JsonObject, sources: EngineOptio
     missing: 'The trigger has received no artifact',
   })
   const artifacts = distinctArtifacts([...received, ...resolved.map(({ boundArtifact }) => boundArtifact)])
-  return { ...trigger, artifacts, expectedArtifacts: resolved, resolvedExpectedArtifacts: resolved }
+  return { trigger: { ...trigger, artifacts, expectedArtifacts: resolved, resolvedExpectedArtifacts: resolved } }
 }
 
-function priorArtifacts(given: JsonObject, sources: EngineOptions): unknown[] {
-  const configId = textOf(given['id'])
-  const newest = configId === undefined ? undefined : sources.store.newestRun(configId)
+function priorArtifacts(given: JsonObject, { store }: EngineOptions): unknown[] {
+  const id = textOf(given['id'])
+  const newest = id === undefined ? undefined : store.newestRun(id)
   return newest === undefined ? [] : artifactsOfExecution(newest)
+}
+
+/** Refuses disabled definitions, and instances of version-1 templates. */
+function checkRunnable({ given }: Draft): undefined {
+  const problem = isTrue(given['disabled']) ? 'The pipeline is disabled and cannot be started.' : versionOneProblem(given)
+  if (problem !== undefined) throw new StageError([problem])
 }
 
 /** Why an instance of a template cannot run, and what to do; undefined for every other definition. */
@@ -163,17 +154,35 @@ export function versionOneProblem(definition: JsonObject): string | undefined {
   )
 }
 
-/** @throws {StageError} for what is refused but kept: a disabled definition, and an instance of a version-1 template. */
-function checkRunnable(given: JsonObject): void {
-  if (isTrue(given['disabled'])) throw new StageError(['The pipeline is disabled and cannot be started.'])
-  const problem = versionOneProblem(given)
-  if (problem !== undefined) throw new StageError([problem])
+/** Names stages and fields whose values the engine could not use; what is missing may come to be set. */
+function checkFields(draft: Draft, { sources }: Start): undefined {
+  const problems = isPlan(draft) ? [] : describeFieldProblems(draft.stages, sources.stageTypes, 'start')
+  if (problems.length > 0) throw new StageError([problems.join(' ')])
 }
 
-/** @throws {StageError} naming stages and fields whose values the engine could not use; what is missing may come to be set */
-function checkFields(stages: readonly JsonObject[], { stageTypes }: EngineOptions): void {
-  const problems = describeFieldProblems(stages, stageTypes, 'start')
-  if (problems.length > 0) throw new StageError([problems.join(' ')])
+function definitionOf({ given, ...prepared }: Draft): JsonObject {
+  return { ...given, ...prepared }
+}
+
+function isPlan({ given }: Draft): boolean {
+  return isTrue(given['plan'])
+}
+
+/** @throws {PortError} 400 when an expression says where the run belongs: that was judged before */
+function evaluate(draft: Draft, { now }: EngineOptions): JsonObject {
+  const { given } = draft
+  const evaluated = evaluateDefinition(definitionOf(draft), now())
+  const changed = placeKeys.find((key) => given[key] !== evaluated[key])
+  if (changed === undefined) return evaluated
+  throw new PortError(400, `"${changed}" of a pipeline cannot be an expression.`)
+}
+
+/** @throws {PortError} 400 with all that keeps the stages from running */
+function checkPlan(definition: JsonObject, { stages }: Draft, { stageTypes }: EngineOptions): JsonObject {
+  const unknown = describeUnknownTypes(stages, stageTypes)
+  const errors = [...(unknown === undefined ? [] : [unknown]), ...describeFieldProblems(stages, stageTypes, 'plan')]
+  if (errors.length > 0) throw new PortError(400, errors.join(' '), { errors })
+  return definition
 }
 
 /** The id that was handed out before the engine has seen the start. @throws {PortError} 400 */
@@ -184,41 +193,42 @@ function givenId(given: unknown, { now }: EngineOptions): string | undefined {
   throw new PortError(400, '"executionId" must be a ULID made within the last day. Leave it out, and the engine makes one.')
 }
 
-/** @param authored The definition before its expressions were evaluated */
-function executionFrom(
-  definition: JsonObject,
-  caller: Caller,
-  sources: EngineOptions,
-  authored: JsonObject = definition,
-): Execution {
+/** @param definition With its expressions evaluated */
+function executionFrom(authored: Draft, { caller, sources }: Start, definition = definitionOf(authored)): Execution {
   const trigger = definition['trigger'] as Trigger
+  const pipeline = toPipeline(definition)
   const id = givenId(definition['executionId'], sources) ?? sources.nextId()
-  const parent = isObject(trigger['parentExecution']) ? trigger['parentExecution'] : undefined
   const common = commonParts(definition, caller, sources)
-  const parentId = textOf(parent?.['id'])
-  const known = parentId === undefined ? undefined : sources.store.load(parentId)
+  const parent = toParent(trigger['parentExecution']).id
+  const known = parent === undefined ? undefined : sources.store.load(parent)
   const secrets = secretsToNote(definition, known)
   const { application } = definition
-  const references = authoredReferences(authored, trigger, { application, parent: known })
+  const references = authoredReferences({ ...authored.given, stages: authored.stages }, trigger, { application, parent: known })
   return {
     type: 'PIPELINE',
     id,
     rootId: known?.rootId ?? id,
-    application: textOf(definition['application']) ?? 'spinnaker_unknown',
-    name: textOf(definition['name']),
+    ...pipeline,
     ...common,
     engine: { ...common.engine, ...secrets, ...references },
-    pipelineConfigId: textOf(definition['id']),
-    limitConcurrent: isTrue(definition['limitConcurrent']),
-    maxConcurrentExecutions: wholeNumber(definition['maxConcurrentExecutions']),
-    keepWaitingPipelines: isTrue(definition['keepWaitingPipelines']),
-    templateVariables: isObject(definition['templateVariables']) ? definition['templateVariables'] : undefined,
-    source: isObject(definition['source']) ? definition['source'] : undefined,
     trigger,
     stages: (definition['stages'] as JsonObject[]).map((stage) => stageFrom(stage, sources.nextId)),
-    notifications: listOf(definition['notifications']),
   }
 }
+
+const object = maybe((value) => (isObject(value) ? value : undefined))
+const toParent = shape({ id: textOf })
+const toPipeline = shape({
+  application: or(textOf, 'spinnaker_unknown'),
+  name: textOf,
+  pipelineConfigId: [textOf, 'id'],
+  limitConcurrent: isTrue,
+  maxConcurrentExecutions: wholeNumber,
+  keepWaitingPipelines: isTrue,
+  templateVariables: object,
+  source: object,
+  notifications: listOf,
+})
 
 function wholeNumber(value: unknown): number {
   const number = Number(value ?? 0)
@@ -253,17 +263,17 @@ export function callerAs(headers: Record<string, string>, { origin }: Execution)
 }
 
 /** The failed execution of an unchecked definition; stages that cannot be read are left out. */
-export function recordFailure(definition: JsonObject, message: string, caller: Caller, sources: EngineOptions): Execution {
-  const trigger = normaliseTrigger(definition['trigger'], caller, sources)
-  const stages = readableStages(definition['stages'], sources.limits)
-  return asFailed(executionFrom({ ...definition, stages, trigger }, caller, sources), message)
+export function recordFailure(given: JsonObject, message: string, caller: Caller, sources: EngineOptions): Execution {
+  const start = { caller, sources }
+  const draft = { given, trigger: normaliseTrigger(given['trigger'], caller, sources), stages: [] }
+  return asFailed(executionFrom({ ...draft, ...readableStages(draft, start) }, start), message)
 }
 
-function readableStages(value: unknown, limits: PipelineLimits): JsonObject[] {
+function readableStages(draft: Draft, start: Start): Partial<Draft> {
   try {
-    return referencedStages(checkStageList(value, 'stages', limits))
+    return referenceStages(draft, start)
   } catch {
-    return []
+    return {}
   }
 }
 
@@ -276,18 +286,4 @@ export function asFailed(execution: Execution, message: string): Execution {
     canceledBy: 'system',
     cancellationReason: `Failed on startup: ${message}`,
   }
-}
-
-/** A definition that is disabled in the store is not run; a store that cannot be asked does not hold anything up. */
-async function checkStoredDefinition(
-  execution: Execution,
-  headers: Record<string, string>,
-  sources: EngineOptions,
-): Promise<void> {
-  if (execution.pipelineConfigId === undefined || isTrue(execution.initialConfig['enabled'])) return
-  const stored = await loadDefinition(execution.pipelineConfigId, toCaller(headers), sources).catch((error: unknown) => {
-    sources.log.warn({ err: error, pipeline: execution.pipelineConfigId }, 'the stored definition could not be read')
-    return undefined
-  })
-  if (isTrue(stored?.['disabled'])) throw new PortError(400, 'The pipeline is disabled and cannot be started.')
 }

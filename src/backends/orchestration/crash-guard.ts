@@ -1,16 +1,16 @@
-/** Executions that may end the engine, and steps that fail time and again: after some times they are given up. */
+/** Guard against executions that crash the engine, and steps that fail repeatedly: after some times they are abandoned. */
 import { executionFactor } from '../limits.ts'
 import type { EngineOptions } from './engine-parts.ts'
 
 /** How often the engine may end, or fail, with an execution in its hands before it is given up. */
 const mostInterruptions = 5
 
-export class Trials {
+export class CrashGuard {
   readonly #options: EngineOptions
   /** Executions that were due when the engine started: one of them may have ended it. */
-  readonly #suspects = new Set<string>()
-  /** Suspects that are counted as interrupted until they get on. */
-  readonly #onTrial = new Set<string>()
+  readonly #ran = new Set<string>()
+  /** Of these, executions that are counted as interrupted until they get on. */
+  readonly #counted = new Set<string>()
   /** How often in a row the step of an execution, or the record of a result, has failed. */
   readonly #failures = new Map<string, number>()
 
@@ -18,30 +18,31 @@ export class Trials {
     this.#options = options
   }
 
-  get hasSuspects(): boolean {
-    return this.#suspects.size > 0
+  get hasMarked(): boolean {
+    return this.#ran.size > 0
   }
 
-  suspect(id: string): void {
-    this.#suspects.add(id)
+  /** It ran when the engine ended. */
+  markRunning(id: string): void {
+    this.#ran.add(id)
   }
 
-  /** It got on, which ends its trial. */
-  acquit(id: string): void {
-    if (this.#onTrial.delete(id)) this.#options.store.clearInterruptions(id)
+  /** It got on. */
+  clear(id: string): void {
+    if (this.#counted.delete(id)) this.#options.store.clearInterruptions(id)
   }
 
-  /** Why an execution is given up before its step: it has ended the engine time and again, or is too large to be read. */
-  judge(id: string): string | undefined {
+  /** Why an execution is abandoned before its turn: it has ended the engine repeatedly, or is too large to be read. */
+  reasonToAbandon(id: string): string | undefined {
     const { store } = this.#options
     const bytes = this.excessOf(id)
     if (bytes !== undefined) {
       return `Its record has ${bytes} bytes, more than the engine reads. Raise pipelines.max-size to run such pipelines.`
     }
-    if (!this.#suspects.delete(id)) return undefined
-    this.#onTrial.add(id)
+    if (!this.#ran.delete(id)) return undefined
+    this.#counted.add(id)
     if (store.countInterruption(id) <= mostInterruptions) return undefined
-    this.#onTrial.delete(id)
+    this.#counted.delete(id)
     return `It was abandoned: the engine ended ${mostInterruptions} times while it ran.`
   }
 
