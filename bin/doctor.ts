@@ -1,9 +1,9 @@
 /** `fairlead doctor`: examines the installation and prints the addresses for the identity provider. */
 import { ConfigError, type LoadedConfig } from '../src/config/config.ts'
-import { examine } from '../src/doctor/doctor.ts'
-import { formatExamination } from '../src/doctor/format-examination.ts'
+import { type Examination, examine } from '../src/doctor/doctor.ts'
 import { findMistake } from '../src/doctor/public-address.ts'
-import { type Finding, findingsOn } from '../src/findings/finding.ts'
+import { type Finding, findingsOn, type Verdict } from '../src/findings/finding.ts'
+import type { RegisteredAddress } from '../src/login/method-type.ts'
 import { Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 
@@ -55,4 +55,39 @@ async function load(args: readonly string[]): Promise<LoadedConfig | Finding[]> 
 
 function print(json: boolean, examination: Parameters<typeof formatExamination>[0]): void {
   process.stdout.write(json ? `${JSON.stringify(examination, null, 2)}\n` : formatExamination(examination))
+}
+
+const order: readonly Verdict[] = ['problem', 'warning', 'ok']
+
+export function formatExamination({ publicUrl, addresses, findings }: Examination): string {
+  const sorted = order.flatMap((verdict) => findings.filter((one) => one.verdict === verdict))
+  return [...formatAddresses(publicUrl, addresses), ...sorted.map(formatFinding), formatCounts(findings), ''].join('\n')
+}
+
+function formatAddresses(publicUrl: string, addresses: readonly RegisteredAddress[]): string[] {
+  if (addresses.length === 0) return []
+  const line = ({ login, what, url }: RegisteredAddress) => `  ${login}, ${what}: ${url}`
+  const others = addresses.filter(({ needed }) => !needed)
+  return [
+    `Register at the identity provider, for ${publicUrl}:`,
+    ...addresses.filter(({ needed }) => needed).map(line),
+    ...(others.length > 0 ? ['Answered as well, as by all versions of Gate:', ...others.map(line)] : []),
+    '',
+  ]
+}
+
+function formatFinding({ verdict, subject, tried, found, advice }: Finding): string {
+  if (advice === undefined) return `ok       ${subject}: ${tried}: ${found}`
+  return [
+    `${verdict.padEnd(8)} ${subject}`,
+    `         tried: ${tried}`,
+    `         found: ${found}`,
+    `         do:    ${advice.trimEnd().replaceAll('\n', '\n                ')}`,
+  ].join('\n')
+}
+
+function formatCounts(findings: readonly Finding[]): string {
+  const count = (verdict: Verdict) => findings.filter((one) => one.verdict === verdict).length
+  const plural = (many: number, word: string) => `${many} ${word}${many === 1 ? '' : 's'}`
+  return `\n${plural(count('problem'), 'problem')}, ${plural(count('warning'), 'warning')}, ${count('ok')} in order`
 }

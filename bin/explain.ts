@@ -1,12 +1,11 @@
 /** `fairlead explain login`: explains step by step why a login succeeds or fails. */
 import { readFileSync } from 'node:fs'
 import type { Config } from '../src/config/config.ts'
-import { type Explanation, explainLogin } from '../src/doctor/explain-login.ts'
-import { formatExplanation } from '../src/doctor/format-explanation.ts'
+import { type Explanation, explainLogin, type Judgement } from '../src/doctor/explain-login.ts'
 import { findMistake, findPublicAddress } from '../src/doctor/public-address.ts'
 import { parseIfJson } from '../src/json/json.ts'
 import { isObject } from '../src/json/values.ts'
-import type { LoginCredentials } from '../src/login/trace.ts'
+import { joinNames, type LoginCredentials } from '../src/login/trace.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { usage as accessUsage, explainAccessCommand } from './explain-access.ts'
@@ -130,4 +129,29 @@ function readObject(file: string): Record<string, unknown> {
 
 function print(json: boolean, explanation: Explanation): void {
   process.stdout.write(json ? `${JSON.stringify(explanation, null, 2)}\n` : formatExplanation(explanation))
+}
+
+const marks = { yes: 'yes ', no: 'no  ', note: '-   ' } as const
+
+export function formatExplanation(explanation: Explanation): string {
+  const { judgements, user, roles, permissions, notes, admitted } = explanation
+  return [
+    ...notes.map((note) => `note: ${note}`),
+    ...judgements.flatMap(formatJudgement),
+    ...(user === undefined
+      ? []
+      : [
+          `User: ${user.username}, e-mail address ${user.email ?? 'none'}, name ${[user.firstName, user.lastName].filter(Boolean).join(' ') || 'none'}`,
+          `Roles: ${joinNames(roles.map(({ role, from }) => `${role} (${from})`))}`,
+          `Accounts: ${joinNames(user.allowedAccounts)}`,
+        ]),
+    ...permissions.map((sentence) => `Permission service: ${sentence}`),
+    ...(judgements.length === 0 && !admitted ? ['No login method of this configuration takes this.'] : []),
+    '',
+  ].join('\n')
+}
+
+function formatJudgement({ method, steps, user, reason }: Judgement): string[] {
+  const result = user === undefined ? `Not let in: ${reason}` : `Let in as ${user.username}`
+  return [`Login by ${method}`, ...steps.map(({ verdict, text }) => `  ${marks[verdict]} ${text}`), result, '']
 }

@@ -1,8 +1,11 @@
 /** Puts files, environment and given settings together into one tree, and reports unknown keys. */
+
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { editDistance } from '../names/edit-distance.ts'
+import { reasonUnreadable } from '../storage/file-fault.ts'
 import { canonicalPath, createFindings, type Findings, toCanonical, type UnknownKey } from './canonical.ts'
-import { loadCredentials } from './credentials.ts'
-import { fromPlain, readEnvironment, readJsonVariable, toVariable } from './environment.ts'
+import { type Environment, fromPlain, readEnvironment, readJsonVariable, toVariable } from './environment.ts'
 import { type KnownKey, nearestKey, uniformName } from './known-keys.ts'
 import type { Places } from './locations.ts'
 import { type LookUp, Placeholders } from './placeholders.ts'
@@ -151,4 +154,24 @@ function describeUnknown(path: readonly string[], known: KnownKey): string {
   return near === undefined
     ? 'is not a known key; remove it, or correct it'
     : `is not a known key; did you mean ${formatPath(near)}?`
+}
+
+/** A file of keys: its path is the setting. */
+const keyFile = { credential: 'secrets.key', setting: 'secrets.key-file' } as const
+
+/** Contents by name, without a line break at the end; a name that fits no setting is left to references. */
+function loadCredentials({ CREDENTIALS_DIRECTORY: directory }: Environment, notices: string[]): Environment {
+  const found: Record<string, string> = {}
+  try {
+    if (!directory || statSync(directory, { throwIfNoEntry: false }) === undefined) return found
+    for (const name of readdirSync(directory)) {
+      const path = join(directory, name)
+      if (name === keyFile.credential) found[keyFile.setting] = path
+      else if (statSync(path).isFile()) found[name] = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+    }
+  } catch (error) {
+    // Where a unit runs in a container, systemd may have failed to give it any.
+    notices.push(`Credentials in ${directory} are ignored: ${reasonUnreadable(error)}.`)
+  }
+  return found
 }

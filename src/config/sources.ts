@@ -11,7 +11,6 @@ import type { KnownKey } from './known-keys.ts'
 import { filesAt, importedLocations, type Location, locationsOf, type Places, showName } from './locations.ts'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import type { Problem } from './problems.ts'
-import { matchesProfiles, orderProfiles } from './profiles.ts'
 import { readConfigTree, readProperties } from './read-properties.ts'
 import { readYaml } from './read-yaml.ts'
 import { findNode, type MapNode, type Node } from './tree.ts'
@@ -206,4 +205,57 @@ function findImports(root: MapNode, file: string, { placeholders, problems, noti
       return []
     })
   })
+}
+
+/** Active unless the configuration orders it otherwise, as in every Spinnaker service: `gate-local.yml` holds changes. */
+const always = 'local'
+
+/** The active profiles in their order, later ones win; `local` comes last unless it is named. */
+function orderProfiles(named: readonly string[], groups: ReadonlyMap<string, readonly string[]> = new Map()): string[] {
+  const expanded = named.flatMap((name) => [name, ...(groups.get(name) ?? [])])
+  return [...new Set([...expanded, ...(expanded.includes(always) ? [] : [always])])]
+}
+
+/**
+ * Whether an expression such as `prod & !(eu | us)` holds; names separated by commas hold when one of them does.
+ *
+ * @throws {Error} when the expression is malformed.
+ */
+function matchesProfiles(expression: string, active: readonly string[]): boolean {
+  return expression.split(',').some((part) => evaluate(part, active))
+}
+
+function evaluate(expression: string, active: readonly string[]): boolean {
+  const tokens = expression.match(/[()!&|]|[^()!&|\s]+/g) ?? []
+  let at = 0
+  const any = (): boolean => {
+    let value = all()
+    while (tokens[at] === '|') {
+      at++
+      value = all() || value
+    }
+    return value
+  }
+  const all = (): boolean => {
+    let value = one()
+    while (tokens[at] === '&') {
+      at++
+      value = one() && value
+    }
+    return value
+  }
+  const one = (): boolean => {
+    const token = tokens[at++]
+    if (token === '!') return !one()
+    if (token === '(') {
+      const value = any()
+      if (tokens[at++] !== ')') throw new Error('a parenthesis is not closed')
+      return value
+    }
+    if (token === undefined || /^[)&|]$/.test(token)) throw new Error('a profile name is missing')
+    return active.includes(token)
+  }
+  const value = any()
+  if (at < tokens.length) throw new Error(`"${tokens[at]}" is not expected`)
+  return value
 }

@@ -7,7 +7,7 @@ import { keyIdOf } from '../backends/secrets/encryption.ts'
 import { keyFileFor } from '../backends/secrets/key-file.ts'
 import { loadKeys } from '../backends/secrets/keys.ts'
 import type { VaultSettings } from '../backends/secrets/settings.ts'
-import { VaultClient } from '../backends/secrets/vault-client.ts'
+import { VaultClient } from '../backends/secrets/vault-secrets.ts'
 import type { Config } from '../config/config.ts'
 import { type Check, createCheck, type Finding, type Reporter } from '../findings/finding.ts'
 

@@ -1,4 +1,6 @@
 /** Examines an installation: the effect of its configuration, and every service that it names. */
+
+import { isIP } from 'node:net'
 import type { Config } from '../config/config.ts'
 import { checkDirectory } from '../directory/check-directory.ts'
 import {
@@ -12,8 +14,10 @@ import {
   type Verdict,
   worstOf,
 } from '../findings/finding.ts'
+import type { OriginSettings } from '../http/origin.ts'
 import type { RegisteredAddress } from '../login/method-type.ts'
 import { listAddresses } from '../login/settings.ts'
+import { openSandbox } from '../sandbox/sandbox.ts'
 import { simulateBalancer } from './balancer.ts'
 import { checkClock } from './check-clock.ts'
 import { checkDataDir } from './check-data-dir.ts'
@@ -23,15 +27,12 @@ import { checkPeerCertificates } from './check-peer-certificates.ts'
 import { checkProviders } from './check-providers.ts'
 import { checkRedis } from './check-redis.ts'
 import { checkRetention } from './check-retention.ts'
-import { checkSandbox } from './check-sandbox.ts'
 import { checkSecrets } from './check-secrets.ts'
 import { checkServices } from './check-services.ts'
 import { checkTls } from './check-tls.ts'
 import { checkUsers } from './check-users.ts'
-import { withGuide } from './guides.ts'
 import { findPublicAddress, type PublicAddress } from './public-address.ts'
 import { findStartObstacles } from './start-obstacles.ts'
-import { trustedProxyOf } from './trusted-proxy.ts'
 
 export interface DoctorOptions {
   readonly config: Config
@@ -135,4 +136,64 @@ function judgePublicAddress(
     ),
     ...simulateBalancer({ config, publicUrl: exampleUrl + config.http.origin.contextPath, isExample: true, proxyAddress }),
   ]
+}
+
+/** By how subjects begin; the first that fits. */
+const guides: readonly (readonly [subject: RegExp, guide: string])[] = [
+  [/^LDAP/, 'login-ldap'],
+  [/^OAuth/, 'login-oauth2'],
+  [/^SAML/, 'login-saml'],
+  [/^(Client certificates|Revocation lists|Trusted authorities)/, 'login-x509'],
+  [/^Trusted header/, 'login-header'],
+  [/^Redis/, 'replicas'],
+  [/^(Certificate|TLS|Balancer|Public address)/, 'tls'],
+  [/^Kubernetes/, 'deploy-to-kubernetes'],
+  [/^Metrics account/, 'canary-analysis'],
+  [/^Outside accounts/, 'permissions'],
+  [/^Secrets/, 'secrets'],
+  [/^(Data directory|Next start)/, 'first-start'],
+  [/^Service/, 'run-in-front-of-spinnaker'],
+  [/^Configuration/, 'configure'],
+]
+
+/** What is in order needs none. */
+function withGuide(finding: Finding): Finding {
+  const guide = guides.find(([subject]) => subject.test(finding.subject))?.[1]
+  return finding.verdict === 'ok' || guide === undefined ? finding : { ...finding, guide: `docs/guides/${guide}.md` }
+}
+
+/** Those that proxies usually have. */
+const usual = ['10.0.0.1', '127.0.0.1', '192.168.0.1', '172.16.0.1', '169.254.0.1', '100.64.0.1', '::1', 'fd00::1', 'fe80::1']
+const group = /\((?:\?:)?([^()|]*)(?:\|[^()]*)?\)[?*+]?/g
+const open = /(?:\\d|\[[^[\]]*\])(?:\{[\d,]+\}|[+*?])?|(?<!\\)\.[+*]/g
+
+/** @returns one that the pattern of trusted proxies matches; the first usual one where none is found, as a stranger */
+function trustedProxyOf({ trustedProxies }: Pick<OriginSettings, 'trustedProxies'>): string {
+  let text = trustedProxies.source.replace(/^\^|\$$/g, '')
+  // The first alternative of each group, the inner ones first.
+  for (let shorter = text.replace(group, '$1'); shorter !== text; shorter = text.replace(group, '$1')) text = shorter
+  const written = text.split('|').flatMap((part) => {
+    const address = part.replace(open, '1').replaceAll('\\', '')
+    return [address, `${address}.1`, `${address}.1.1`, `${address}.1.1.1`]
+  })
+  return [...usual, ...written].find((each) => isIP(each) !== 0 && trustedProxies.test(each)) ?? '10.0.0.1'
+}
+
+const tried = 'run a program in it'
+
+function checkSandbox({ backends }: Pick<Config, 'backends'>): Check[] {
+  if (backends.bakery === undefined && backends.infrastructure === undefined) return []
+  const { sandbox: choice } = backends.outside
+  const check = createCheck('Sandbox', async (report) => {
+    try {
+      const { means, title } = await openSandbox(choice)
+      if (means !== 'none') return [report.ok(tried, `works: ${title}`)]
+      const found = 'Helm, Kustomize and Git have all rights of the user of Fairlead, and its network (sandbox: none)'
+      return [report.warning(tried, found, 'install bubblewrap, and remove the setting')]
+    } catch (error) {
+      const advice = 'install bubblewrap ("apt install bubblewrap"); until then manifests are not baked, and Git is not called'
+      return [report.warning(tried, (error as Error).message, advice)]
+    }
+  })
+  return [check]
 }

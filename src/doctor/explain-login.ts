@@ -1,4 +1,5 @@
 /** Explains a login: each step of the configured methods, and the result. */
+
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,12 +15,11 @@ import { AccountCache } from '../operations/account-cache.ts'
 import { Permissions } from '../permissions/fiat-permissions.ts'
 import { loadServiceAccountNames } from '../permissions/service-accounts.ts'
 import { openRedis } from '../redis/open-redis.ts'
-import type { PermissionAnswer } from '../rights/permissions.ts'
+import type { LoginReport, PermissionAnswer } from '../rights/permissions.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { openTlsFiles } from '../tls/tls-files.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
 import { isListening } from './check-services.ts'
-import { observePermissions } from './observe-permissions.ts'
 import { openQuestions } from './open-questions.ts'
 
 interface Step {
@@ -219,4 +219,39 @@ function describePermissions(user: User, permissions: Permissions, answer: Permi
 function toNote(line: string): string {
   const { msg, reason, err } = JSON.parse(line) as { msg?: string; reason?: string; err?: { message?: string } }
   return [msg, reason ?? err?.message].filter((part) => part !== undefined).join(': ')
+}
+
+interface Observation {
+  /** It is configured and does not run at present. */
+  readonly isAbsent: boolean
+  /** Told what would have been reported. */
+  readonly onReport: (text: string) => void
+}
+
+/** What a login asks is answered; everything else is that of the real one. */
+function observePermissions(real: Permissions, { isAbsent, onReport }: Observation): Permissions {
+  const absent = { kind: 'unavailable', cause: new Error('it is not running') } as const
+  const own: Partial<Permissions> = {
+    enabled: real.enabled || isAbsent,
+    lookUp: async (user) => (isAbsent ? absent : real.lookUp(user)),
+    viewOf: async (user) => (isAbsent ? undefined : real.viewOf(user)),
+    reportLogin: async (user, report) => onReport(describe(user, report)),
+    reportLogout: async () => {},
+    syncRoles: async () => {},
+    close: () => {},
+  }
+  return new Proxy(real, {
+    get: (target, name) => {
+      if (Object.hasOwn(own, name)) return Reflect.get(own, name)
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+function describe({ username, roles }: User, report: LoginReport | undefined): string {
+  const withRoles = report?.call !== 'roles-if-any' || roles.length > 0
+  return `the login tells the permission service that ${username} is here, ${
+    withRoles ? `with the roles ${joinNames(roles)}` : 'without saying anything about roles'
+  }`
 }

@@ -28,3 +28,8 @@ function fill(template: string, values: Readonly<Record<string, string>>): strin
     Object.hasOwn(values, name) ? (values[name] as string) : whole,
   )
 }
+
+/** Without query and credentials, which may be secret. */
+export function showAddress(url: string): string {
+  return url.replace(/[?#].*/s, '').replace(/\/\/[^/@]*@/, '//')
+}

@@ -5,13 +5,12 @@ import type { Keep } from '../concurrency/open-parts.ts'
 import { GatewayError } from '../errors.ts'
 import { setCookie } from '../http/cookies.ts'
 import type { OriginSettings } from '../http/origin.ts'
-import type { ListenerKind, RequestState, RequestStep } from '../http/request-state.ts'
+import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
 import { toUserKey } from '../names/user-name.ts'
 import type { Permissions } from '../permissions/fiat-permissions.ts'
 import type { Redis } from '../redis/redis.ts'
-import type { Sessions } from '../sessions/sessions.ts'
-import { askStore } from '../sessions/sessions.ts'
-import { createAnonymousUser } from './anonymous.ts'
+import { type AccountEntry, allowedAccounts } from '../rights/allowed-accounts.ts'
+import { askStore, type Sessions } from '../sessions/sessions.ts'
 import { CompletedLogins } from './completed-logins.ts'
 import type { FormUsers } from './form/form-users.ts'
 import { LoginCookies, type PendingLogin } from './login-cookies.ts'
@@ -351,4 +350,24 @@ function noteRefusal(state: RequestState, method: string, error: unknown): void 
 function originOfLogin({ state, headers }: FastifyRequest): { address: string; userAgent?: string } {
   const userAgent = headers['user-agent']?.replaceAll(/[^\x20-\x7e]/g, '').slice(0, 300)
   return { address: state.clientAddress, ...(userAgent ? { userAgent } : {}) }
+}
+
+/**
+ * A function that gives the anonymous user. Without a permission service it may use the unrestricted accounts.
+ *
+ * @param accounts The cached list, replaced and never changed in place
+ * @see docs/contracts/authentication.md#no-login-method
+ */
+function createAnonymousUser(accounts: () => readonly AccountEntry[], permissionsEnabled: () => boolean): () => User {
+  const base = { username: 'anonymous', email: 'anonymous', firstName: null, lastName: null, roles: [], method: 'anonymous' }
+  let known: readonly AccountEntry[] | undefined
+  let unrestricted: string[] = []
+  return () => {
+    const list = permissionsEnabled() ? [] : accounts()
+    if (list !== known) {
+      known = list
+      unrestricted = allowedAccounts('off', list, [])
+    }
+    return { ...base, allowedAccounts: unrestricted }
+  }
 }

@@ -1,4 +1,6 @@
 /** Last step of every login: reports the user to fiat, loads the allowed accounts. */
+
+import { createCache, loadOnce } from '../caches/expiring-cache.ts'
 import { within } from '../concurrency/within.ts'
 import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
@@ -68,4 +70,19 @@ export function createNameRule({ caseInsensitiveNames }: { caseInsensitiveNames:
     const setting = ', or set login.caseInsensitiveNames: true if the identity provider ignores case'
     return `${problem}${reason}; ${change}${reason === '' ? setting : ''}`
   }
+}
+
+const cacheMs = 20_000
+const maxCached = 1000
+
+/**
+ * The user under a key: prepared once for requests that come together, and again when that was a while ago. A failure reaches the
+ * waiting requests and is not cached.
+ */
+export type PrepareOnce = (key: string, prepare: () => Promise<User>, untilMs?: number) => Promise<User>
+
+/** @param now Milliseconds since the epoch. */
+export function createPreparedUsers(now: () => number): PrepareOnce {
+  const users = createCache<Promise<User>>({ maxSize: maxCached, ttlMs: cacheMs, now })
+  return (key, prepare, untilMs = now() + cacheMs) => loadOnce(users, key, prepare, untilMs - now())
 }

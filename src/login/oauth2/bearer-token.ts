@@ -1,10 +1,13 @@
-/** Bearer tokens of programs: where they are found, and checks of a JWT. */
-import { skewSeconds } from './id-token.ts'
+/** Bearer tokens of programs, and the checks of a JWT that the library does not make. */
+import { hash } from 'node:crypto'
+import { decodeProtectedHeader } from 'jose'
 import { LoginFailure } from './login-failure.ts'
 
 /** Tokens of the gateway itself are none of a provider's business. */
 const ownToken = /^spk_/
 const maxLength = 16_384
+/** How far the clock of a provider may be off. */
+export const skewSeconds = 60
 
 /**
  * The token of `Authorization: Bearer`; `unreadable` when there is none after the word. Undefined when the request carries something else.
@@ -31,12 +34,38 @@ interface TokenRules {
 export function checkTokenClaims(claims: Readonly<Record<string, unknown>>, { issuer, audiences, nowMs }: TokenRules): void {
   const { iss, aud, exp, nbf } = claims
   const now = nowMs / 1000
-  if (iss !== issuer) refuse('is of another issuer')
-  if (!(Array.isArray(aud) ? aud : [aud]).some((one) => audiences.includes(one))) refuse('is for another audience')
-  if (typeof exp !== 'number' || exp <= now - skewSeconds) refuse('has expired')
-  if (nbf !== undefined && (typeof nbf !== 'number' || nbf > now + skewSeconds)) refuse('does not count yet')
+  if (iss !== issuer) refuse('the bearer token is of another issuer')
+  if (!(Array.isArray(aud) ? aud : [aud]).some((one) => audiences.includes(one)))
+    refuse('the bearer token is for another audience')
+  if (typeof exp !== 'number' || exp <= now - skewSeconds) refuse('the bearer token has expired')
+  if (nbf !== undefined && (typeof nbf !== 'number' || nbf > now + skewSeconds)) refuse('the bearer token does not count yet')
+}
+
+interface IdTokenFacts {
+  readonly idToken: string
+  readonly claims: Readonly<Record<string, unknown>>
+  readonly clientId: string
+  /** Undefined: it is not known, and its hash is not compared. */
+  readonly accessToken: string | undefined
+  readonly nowMs: number
+}
+
+/** @throws {LoginFailure} refused. @see OpenID Connect Core 1.0, sections 3.1.3.7 and 3.1.3.8 */
+export function checkIdToken({ idToken, claims, clientId, accessToken, nowMs }: IdTokenFacts): void {
+  const { azp, iat, at_hash: hash } = claims
+  if (azp !== undefined && azp !== clientId) refuse('the ID token is not accepted: azp names another client')
+  if (typeof iat !== 'number' || iat > nowMs / 1000 + skewSeconds) refuse('the ID token is not accepted: iat lies ahead')
+  if (hash !== undefined && accessToken !== undefined && hash !== hashOf(accessToken, String(decodeProtectedHeader(idToken).alg)))
+    refuse('the ID token is not accepted: at_hash belongs to another access token')
 }
 
 function refuse(problem: string): never {
-  throw new LoginFailure('refused', `the bearer token ${problem}`)
+  throw new LoginFailure('refused', problem)
+}
+
+/** The left half of the hash, by the size that the signature has. */
+function hashOf(accessToken: string, algorithm: string): string {
+  const digits = /(256|384|512)$/.exec(algorithm)?.[1] ?? '512'
+  const digest = hash(`sha${digits}`, accessToken, 'buffer')
+  return digest.subarray(0, digest.length / 2).toString('base64url')
 }

@@ -1,10 +1,9 @@
 /** Checks an OAuth 2.0 provider: metadata, addresses, keys, client secret. */
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../../findings/finding.ts'
-import { fillAddress } from '../address-template.ts'
+import { fillAddress, showAddress } from '../address-template.ts'
 import { judgeNames } from '../judge-names.ts'
 import type { CheckContext } from '../method-type.ts'
-import { showAddress } from '../show-address.ts'
 import { createClientAuthentication } from './client-authentication.ts'
 import { discover, type ProviderMetadata } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'

@@ -1,8 +1,8 @@
 /** Client registrations from the keys of both generations, with all errors. */
 import type { SettingsReport } from '../../settings/setting.ts'
 import { toPath } from '../../tls/key-material.ts'
+import { showAddress } from '../address-template.ts'
 import type { LoginSurroundings } from '../method-type.ts'
-import { showAddress } from '../show-address.ts'
 import { toOlderRegistration } from './older-settings.ts'
 import { type ClientAuthentication, type Endpoints, findPreset } from './presets.ts'
 import { loadPrivateKey } from './private-key.ts'

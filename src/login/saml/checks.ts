@@ -2,13 +2,12 @@
 import { X509Certificate } from 'node:crypto'
 import { judgeExpiry, toDay } from '../../findings/expiry.ts'
 import { type Check, createCheck, type Finding, type Reporter } from '../../findings/finding.ts'
+import { showAddress } from '../address-template.ts'
 import { judgeNames } from '../judge-names.ts'
 import type { CheckContext } from '../method-type.ts'
-import { showAddress } from '../show-address.ts'
 import { describeLocation, loadIdentityProvider } from './identity-provider-source.ts'
-import type { IdentityProvider } from './idp-metadata.ts'
+import { type IdentityProvider, nameCaseOfIdentityProvider } from './idp-metadata.ts'
 import { readKeyStore, readPemKeyPair } from './key-store.ts'
-import { nameCaseOfIdentityProvider } from './name-case.ts'
 import type { SamlRegistration, SamlSettings } from './settings.ts'
 
 export function checkSaml(settings: SamlSettings, context: CheckContext): Check[] {

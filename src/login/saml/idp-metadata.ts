@@ -1,5 +1,6 @@
 /** Parser of an identity provider's metadata: name, keys, login addresses. */
 import { type KeyObject, X509Certificate } from 'node:crypto'
+import type { NameCase } from '../login-method.ts'
 import { childrenOf, descendantsOf, isElement, parseXml, type XmlElement, xmlAttribute, xmlText } from './xml.ts'
 import { fileLimits, localNameOf, messageLimits, scanTags, type Tag, type XmlLimits } from './xml-scanner.ts'
 
@@ -138,4 +139,17 @@ export function readSigningCertificate(certificate: Buffer | string): X509Certif
   } catch (cause) {
     throw new Error('a certificate cannot be read', { cause })
   }
+}
+
+/** Entity ids of Microsoft Entra, Google, Okta and AD FS. */
+const entityIds = [
+  /^https:\/\/sts\.windows\.net\//,
+  /^https:\/\/accounts\.google\.com\/o\/saml2(?:[/?]|$)/,
+  /^http:\/\/www\.okta\.com\//,
+  /^https?:\/\/[^/?#@]+\/adfs\/services\/trust$/,
+]
+
+/** @param entityId As the metadata or the configuration names the identity provider, whose keys sign its answers */
+export function nameCaseOfIdentityProvider(entityId: string): NameCase {
+  return entityIds.some((form) => form.test(entityId)) ? 'insensitive' : 'unknown'
 }

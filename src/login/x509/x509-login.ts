@@ -1,24 +1,23 @@
 /** Login by client certificate, from the TLS handshake or a trusted proxy, on each request. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import { BoundedMap } from '../../caches/bounded-map.ts'
 import { GatewayError } from '../../errors.ts'
 import { isTrustedPeer, type OriginSettings } from '../../http/origin.ts'
 import type { ListenerKind, User } from '../../http/request-state.ts'
-import { formatJavaName } from '../../names/distinguished-name.ts'
+import { commonNameOf, formatJavaName } from '../../names/distinguished-name.ts'
 import type { Permissions } from '../../permissions/fiat-permissions.ts'
 import type { LoginReport } from '../../rights/permissions.ts'
 import { type Certificate, readCertificate } from '../../tls/certificate.ts'
 import { type ConnectionCertificate, clientCertificateOf } from '../../tls/client-certificate.ts'
-import { DerError } from '../../tls/der.ts'
+import { DerError, readDer, readText } from '../../tls/der.ts'
 import { certificateLabel, pemBlocks } from '../../tls/pem.ts'
 import { findListObjection, findRevocation } from '../../tls/revocation.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { ObjectionTo, PrepareUser } from '../prepare-user.ts'
 import { joinNames, type LoginCredentials, type Trace } from '../trace.ts'
 import { createUser, hasRequiredRole } from '../user.ts'
-import { certificateIdentity, rolesOf } from './identity.ts'
 import { type CertificateTrust, findObjection } from './judge-certificate.ts'
-import { LoginReports } from './login-reports.ts'
 import { readProxyCertificate } from './proxy-certificate.ts'
 import { toPorts, type X509Settings } from './settings.ts'
 
@@ -166,4 +165,89 @@ function trusted(between: readonly Certificate[], authorities: readonly Certific
 function sourceOf({ emails }: Certificate, pattern: RegExp | undefined): string {
   if (emails.length > 0) return 'the first e-mail address among its alternative names'
   return pattern === undefined ? 'the common name' : 'what x509.subject-principal-regex finds in the owner'
+}
+
+const attempts = 5
+const maxEntries = 10_000
+
+class LoginReports {
+  readonly #permissions: Permissions
+  readonly #settings: Pick<X509Settings, 'roleOid' | 'debounceMs'>
+  readonly #now: () => number
+  /** Until when a user need not be reported again, by name and roles. */
+  readonly #reported = new BoundedMap<string, number>(maxEntries)
+  readonly #running = new Map<string, Promise<void>>()
+
+  constructor(permissions: Permissions, settings: Pick<X509Settings, 'roleOid' | 'debounceMs'>, now: () => number) {
+    this.#permissions = permissions
+    this.#settings = settings
+    this.#now = now
+  }
+
+  /** @throws {GatewayError} LOGIN_UNAVAILABLE */
+  async report(user: User): Promise<void> {
+    const { debounceMs } = this.#settings
+    if (!this.#permissions.enabled) return
+    if (debounceMs === undefined) return this.#call(user)
+    const key = JSON.stringify([user.username, user.roles])
+    const recently = (this.#reported.get(key) ?? Number.NEGATIVE_INFINITY) > this.#now()
+    // Users that the permission service has forgotten meanwhile are reported at once.
+    if (recently && (await this.#permissions.lookUp(user)).kind === 'view') return
+    await (this.#running.get(key) ?? this.#start(key, user, debounceMs))
+  }
+
+  /** Requests that come in together share one report. */
+  #start(key: string, user: User, debounceMs: number): Promise<void> {
+    const running = this.#call(user)
+      .then(() => void this.#reported.set(key, this.#now() + debounceMs))
+      .finally(() => this.#running.delete(key))
+    this.#running.set(key, running)
+    return running
+  }
+
+  /** Roles are reported when the certificate can bring any; else only that the user was here. */
+  #call(user: User): Promise<void> {
+    return this.#settings.roleOid === undefined
+      ? this.#permissions.reportLogin({ ...user, roles: [] }, { call: 'roles-if-any', attempts })
+      : this.#permissions.reportLogin(user, { call: 'roles', attempts })
+  }
+}
+
+const maxSubjectLength = 4096
+const controlCharacter = /\p{Cc}/u
+
+/**
+ * The e-mail address of the certificate; else what the pattern finds in the name of the owner, where one is configured,
+ * or the common name. Undefined when there is nothing that could name a user: a pattern that finds nothing rejects the certificate.
+ *
+ * @param pattern Searched in the name as Java writes it; its first group is the identity
+ * @see docs/contracts/authentication.md#client-certificates
+ */
+function certificateIdentity(certificate: Certificate, pattern: RegExp | undefined): string | undefined {
+  return (
+    certificate.emails[0] ?? (pattern === undefined ? commonNameOf(certificate.subject) : findByPattern(certificate, pattern))
+  )
+}
+
+/**
+ * The search does not see structure inside a value: an organisation named `x, CN=admin` is not taken for the name `admin`.
+ * What was found is then read from the name as it is.
+ */
+function findByPattern({ subject }: Certificate, pattern: RegExp): string | undefined {
+  const { text, masked } = formatJavaName(subject)
+  if (text.length > maxSubjectLength) return undefined
+  const range = new RegExp(pattern.source, `${pattern.flags}d`).exec(masked)?.indices?.[1]
+  return range && text.slice(range[0], range[1])
+}
+
+/** The roles of an extension, one in each line. @throws {DerError} when the extension holds no text */
+function rolesOf({ extensions }: Certificate, roleOid: string | undefined): string[] {
+  const value = roleOid === undefined ? undefined : extensions.get(roleOid)
+  if (value === undefined) return []
+  const text = readText(readDer(value))
+  if (text === undefined) throw new DerError('the extension with the roles holds no text')
+  return text
+    .split(/\r?\n/)
+    .map((role) => role.trim().toLowerCase())
+    .filter((role) => role !== '' && !controlCharacter.test(role))
 }
