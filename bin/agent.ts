@@ -49,7 +49,6 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
   }
 }
 
-/** The process id of the agent at work. */
 async function findAgent(dataDir: string): Promise<number | undefined> {
   const socketPath = socketPathFor(dataDir, 'agent.sock')
   try {

@@ -4,7 +4,6 @@ import { nearestName } from '../src/names/edit-distance.ts'
 
 /** Arguments that a command cannot take; the process ends with 2. */
 export class Misuse extends Error {
-  /** Whose help lists what can be given. */
   readonly command: string
 
   /** @param command Empty for the program itself. */
@@ -19,7 +18,6 @@ interface Reading<O extends ParseArgsOptionsConfig> {
   readonly options: O
   /** How many words may follow that are no options. */
   readonly words?: number
-  /** What to do instead where options are often expected. */
   readonly hint?: string
 }
 

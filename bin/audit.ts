@@ -44,7 +44,6 @@ async function verify(args: readonly string[], files: readonly string[], { sqlit
   }
 }
 
-/** Where the lines come from, in order. */
 type Source = readonly { readonly name: string; readonly lines: AsyncIterable<string> | Iterable<string> }[]
 
 /** @throws {Error} when there is none */

@@ -63,7 +63,6 @@ function keyOf({ dataDir, secrets }: Config['backends']): { file: string; name: 
   return { file, name: dirname(file) === dataDir ? basename(file) : undefined }
 }
 
-/** What was written, and what a restored instance needs besides. */
 function describe({ backends, redis, audit }: Config, file: string, isEncrypted: boolean): string {
   const { dataDir } = backends
   const key = keyOf(backends)

@@ -65,7 +65,6 @@ function pathFrom(folder: string, file: string): string {
   return shellWord(near.startsWith('..') ? file : near)
 }
 
-/** What to type for `fairlead <words>`. */
 export function command(words: string, loggedBy?: LogReader): string {
   return `${commandName(thisCall(), loggedBy)} ${words}`
 }
@@ -89,7 +88,6 @@ function findContainer(): Call['container'] {
   return found !== undefined && /fairlead|npm/.test(firstProcess()) ? found : undefined
 }
 
-/** Its command line. */
 function firstProcess(): string {
   try {
     return readFileSync('/proc/1/cmdline', 'utf8')

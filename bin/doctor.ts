@@ -42,7 +42,6 @@ export async function run(args: readonly string[]): Promise<number> {
   return examination.verdict === 'problem' ? 1 : 0
 }
 
-/** The configuration, or everything that is wrong with it. */
 async function load(args: readonly string[]): Promise<LoadedConfig | Finding[]> {
   try {
     return await readConfig(args)

@@ -35,7 +35,6 @@ const explanations = {
   access: { run: explainAccessCommand, usage: accessUsage },
 }
 
-/** Of both explanations, unless one is named. */
 export function usage([named = '']: readonly string[]): string {
   return named === 'login' || named === 'access' ? explanations[named].usage : `${loginUsage}\n${accessUsage}`
 }

@@ -103,7 +103,6 @@ export async function runCommand([first = '', ...args]: readonly string[]): Prom
   return 0
 }
 
-/** For standard error: what failed and what to do. */
 export async function describeFailure(error: unknown): Promise<{ status: number; text: string }> {
   if (error instanceof Misuse) {
     return { status: 2, text: `${error.message} Help: ${command(`${error.command} --help`.trim())}` }

@@ -61,7 +61,6 @@ interface Input {
   readonly id: string
   readonly path: string
   readonly values: Values
-  /** Of an image, where this command and Fairlead share their configuration. */
   readonly limits: UploadLimits | undefined
 }
 
@@ -220,7 +219,6 @@ function explainUnpacked({ code, path, message }: NodeJS.ErrnoException): string
   return `The directory cannot be packed: ${isMisread ? `the name ${JSON.stringify(path)} is not UTF-8; rename the file` : message}.`
 }
 
-/** Of what no image can hold; undefined for files, directories and links. */
 function specialKindOf(found: Stats): string | undefined {
   if (found.isFIFO()) return 'FIFO'
   if (found.isSocket()) return 'socket'
@@ -274,7 +272,6 @@ async function connect(args: readonly string[], url: string | undefined): Promis
 
 interface Place {
   readonly origin: string
-  /** Of all paths. */
   readonly prefix: string
   readonly headers: Record<string, string>
   readonly socketPath: string | undefined

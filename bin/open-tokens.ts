@@ -28,7 +28,6 @@ export async function openConfiguredTokens({
   return { tokens, close }
 }
 
-/** In the store of the login form. */
 export function findUser(dataDir: string, username: string): StoredUser | undefined {
   const users = openUsers(dataDir)
   try {

@@ -4,10 +4,8 @@ import { parseArgs } from 'node:util'
 import { type Config, type LoadedConfig, loadConfig } from '../src/config/config.ts'
 import { containerMarks } from './command-name.ts'
 
-/** Of every command that reads the configuration. */
 export const configOption = { config: { type: 'string', multiple: true } } as const
 
-/** Hint for options such as `--port`. */
 export const settingsHint = 'Settings come from files and from the environment, such as SERVER_PORT=8084.'
 
 /** @throws {ConfigError} with everything that is wrong */

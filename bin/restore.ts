@@ -47,7 +47,6 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** What is there is never overwritten. */
 function checkEmpty(dataDir: string): void {
   const names = existsSync(dataDir) ? readdirSync(dataDir) : []
   if (names.every((name) => name.startsWith('lock.db') || name === 'lost+found')) return

@@ -56,7 +56,6 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
   }
 }
 
-/** Whether this process has back ends. */
 function embedsServices({ upstreams }: Config): boolean {
   return upstreams.embedded.remote === undefined && Object.values(upstreams.services).some(({ kind }) => kind === 'embedded')
 }

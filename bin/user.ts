@@ -41,7 +41,6 @@ With Redis, unlock applies to all replicas. With LDAP, it takes the name that th
 interface CommandInput {
   readonly name: string
   readonly roles: string[]
-  /** Undefined: neither option is given. */
   readonly revokesTokens: boolean | undefined
   readonly config: Config
 }
@@ -144,7 +143,6 @@ async function chooseRoles(name: string): Promise<string[]> {
   }
 }
 
-/** What the roles let a user do, in a sentence. */
 function describeReach(roles: readonly string[], { backends }: Config): string {
   const { adminRoles, permissions, dataDir } = backends
   const held = toRoleNames(roles)
@@ -186,7 +184,6 @@ async function noteUnlock(name: string, config: Config): Promise<void> {
   }
 }
 
-/** Undefined when the store of tokens cannot be asked. */
 async function countTokens({ name, revokesTokens, config }: CommandInput): Promise<number | undefined> {
   if (revokesTokens !== undefined) return 0
   try {

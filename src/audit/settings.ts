@@ -46,7 +46,6 @@ export type SinkSettings =
 
 export type AuditSettings = NonNullable<ReturnType<typeof toAuditSettings>>
 
-/** Undefined when nothing is recorded. */
 export function toAuditSettings(
   { enabled, required, reads, retentionDays, ...values }: AuditValues,
   report: SettingsReport,

@@ -50,9 +50,7 @@ export const BackendKeys = z.strictObject({
 export interface EmbeddedSettings extends BackendSettings {
   /** Absolute path. */
   readonly dataDir: string
-  /** Undefined where it is not embedded. */
   permissions?: PermissionServiceSettings
-  /** Undefined where it is not embedded. */
   infrastructure?: InfrastructureSettings
   bakery?: BakerySettings
   canaries?: CanarySettings

@@ -30,7 +30,6 @@ export function bindKeys<S extends z.ZodObject>(keys: S, context: BindContext): 
   return values as z.infer<S>
 }
 
-/** The same by the names that the code uses. */
 export function bindSettings<Values>({ keys, read }: SettingGroup<Values>, context: BindContext): Values {
   return read(bindKeys(keys, context))
 }

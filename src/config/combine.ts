@@ -19,7 +19,6 @@ export interface CombinedSources {
   problems: Problem[]
   notices: string[]
   sources: string[]
-  /** Active profiles. */
   profiles: string[]
   /** To be called when all placeholders are filled: a key that another one refers to is no mistake. */
   reportUnknown: (tolerant: boolean) => void

@@ -71,11 +71,9 @@ export interface ConfigPlaces {
 
 export interface LoadedConfig {
   config: Config
-  /** To be said at each start, a line each. */
   notices: string[]
   /** What was read, in the order in which later ones win. */
   sources: string[]
-  /** What the configuration amounts to, in a few lines for people. */
   summary: string
 }
 
@@ -254,7 +252,6 @@ interface Surroundings {
   inContainer: boolean
   onTerminal: boolean
   servesBackends: boolean
-  /** Active profiles. */
   profiles: readonly string[]
 }
 
@@ -270,7 +267,6 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   const http = toHttpSettings(bind(httpKeys), bind(tlsKeys), report, { standalone, ...surroundings, uiUrl, headerCertificates })
   const operations = bind(operationKeys)
   const console = bind(consoleSettings)
-  /** Undefined where replicas share nothing. */
   const redis = toRedisSettings(bind(redisKeys), report)
   const sharesRedis = redis !== undefined
   const { listeners, origin, cors } = http
@@ -307,7 +303,6 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     backends,
     standby: toStandbySettings(bind(standbyKeys), report, sharesRedis),
     telemetry: toTelemetrySettings(bind(telemetryKeys), bind(tracingKeys), report),
-    /** Undefined when nothing is recorded. */
     audit: toAuditSettings(bind(auditKeys), report, { dataDir: backends.dataDir, cwd }),
   }
 }
@@ -360,7 +355,6 @@ function toBackends(
   return backends
 }
 
-/** Where browsers open the console. */
 function toConsoleUrl({ address, port, listeners, origin }: HttpSettings): string {
   const host = isIPv6(address) ? `[${address}]` : address
   return toBrowserAddress(`${listeners.mainTls ? 'https' : 'http'}://${host}:${port}`, origin)
@@ -377,7 +371,6 @@ function createReport({ root, problems }: BindContext, notices: string[]): Setti
   }
 }
 
-/** By source and line, each once. */
 function sortProblems(problems: readonly Problem[]): Problem[] {
   const unique = new Map(problems.map((problem) => [formatProblems([problem]), problem]))
   return [...unique.values()].sort(

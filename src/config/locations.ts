@@ -7,7 +7,6 @@ import type { Problem } from './problems.ts'
 
 export interface Places {
   cwd: string
-  /** Undefined where there is none. */
   homeDir: string | undefined
   systemDir: string
   env: Environment

@@ -1,6 +1,5 @@
 /** Errors in the configuration: message, origin, and the printable part of a value. */
 
-/** Where a value was written. */
 export interface Origin {
   /** A file, or `environment variable X`. */
   source: string
@@ -14,7 +13,6 @@ export interface Problem {
   message: string
 }
 
-/** Every mistake of a configuration at once. */
 export class ConfigError extends Error {
   readonly problems: readonly Problem[]
 
@@ -25,7 +23,6 @@ export class ConfigError extends Error {
   }
 }
 
-/** One line per problem: `config/gate.yml:12: services.orca.baseUrl: must be an address`. */
 export function formatProblems(problems: readonly Problem[]): string {
   return problems.map(formatProblem).join('\n')
 }
@@ -49,7 +46,6 @@ export function showValue(key: string, value: unknown): string {
   return `, is ${JSON.stringify(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown)}`
 }
 
-/** An address without user, password and query. */
 export function hideCredentials(text: string): string {
   return text.replaceAll(/\/\/\S*/g, hideUser).replace(/\?.*/s, '?…')
 }

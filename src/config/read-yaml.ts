@@ -82,7 +82,6 @@ class DocumentReader {
     this.#originOf = originOf
   }
 
-  /** The root map; undefined when there is none, which is reported unless the document is empty. */
   readDocument(document: Document.Parsed): MapNode | undefined {
     this.#document = document
     const contents = document.contents as ParsedNode

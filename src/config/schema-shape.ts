@@ -35,7 +35,6 @@ export function defaultOf(schema: z.core.$ZodType): unknown {
   return inner === undefined ? undefined : defaultOf(inner)
 }
 
-/** The type in words, for the reference. */
 export function typeOf(schema: z.core.$ZodType): string {
   const named = notesOf(schema).type
   if (named !== undefined) return named

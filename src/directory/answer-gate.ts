@@ -5,7 +5,6 @@
  */
 import { childAt, type Der, DerError, derTag, readChildren, readDer } from '../tls/der.ts'
 
-/** What may come in return for one question. */
 export interface AnswerAllowance {
   readonly bytes: number
   readonly messages: number
@@ -16,7 +15,6 @@ const operation = { bindResponse: 0x61, entry: 0x64, searchDone: 0x65, reference
 const known = new Set<number>(Object.values(operation))
 const maxLengthBytes = 4
 
-/** One for each connection. */
 export class AnswerGate {
   #bytesLeft = 0
   #messagesLeft = 0
@@ -25,7 +23,6 @@ export class AnswerGate {
   #arrived = 0
   #expected: number | undefined
 
-  /** Whether a part of a message waits for the rest. */
   get isInMessage(): boolean {
     return this.#arrived > 0
   }
@@ -36,7 +33,6 @@ export class AnswerGate {
     this.#messagesLeft += messages
   }
 
-  /** Once no question is open. */
   reset(): void {
     this.#bytesLeft = 0
     this.#messagesLeft = 0
@@ -60,7 +56,6 @@ export class AnswerGate {
     }
   }
 
-  /** The length of the whole message; undefined as long as its header is incomplete. */
   #findLength(): number | undefined {
     const header = Buffer.concat(this.#parts)
     const [tag, first] = header

@@ -11,7 +11,6 @@ import type { DirectorySettings, LdapServer } from './settings.ts'
 /** In no directory, it is hoped: the searches are made, and find nothing. */
 const absentUser = 'fairlead-doctor-nobody'
 
-/** What a directory is asked for, and below which key it is configured. */
 export interface DirectoryPurpose {
   readonly name: string
   readonly key: string

@@ -35,7 +35,6 @@ export interface SearchRequest {
   readonly scope: 'base' | 'sub'
   readonly filter: Filter
   readonly attributes: readonly string[]
-  /** Entries beyond that are left out. */
   readonly maxEntries: number
 }
 

@@ -21,7 +21,6 @@ export function parseFilterTemplate(text: string): Filter {
   return FilterParser.parseString(withPlainLetters(text.trim()))
 }
 
-/** A copy with values in the places of `{0}` and `{1}`. */
 export function fillFilter(filter: Filter, values: readonly string[]): Filter {
   return mapTexts(filter, (text) => text.replace(/\{([01])\}/g, (place, index) => values[Number(index)] ?? place))
 }

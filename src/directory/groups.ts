@@ -21,7 +21,6 @@ export interface Groups {
 interface DirectoryUser {
   readonly dn: string
   readonly username: string
-  /** Names of groups that stand in the entry of the user. */
   readonly memberOf: readonly string[]
 }
 
@@ -81,7 +80,6 @@ function withoutPrefix(name: string): string {
   return name.replace(/^role_/i, '')
 }
 
-/** In lower case. */
 function eachOnce(names: readonly string[]): string[] {
   return [...new Set(names.map((name) => name.toLowerCase()).filter((role) => role !== ''))].sort()
 }

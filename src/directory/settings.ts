@@ -59,7 +59,6 @@ function groupKeys(prefix: string) {
 
 export type DirectoryValues = ValuesOf<ReturnType<typeof directoryKeys>>
 
-/** Plain data. */
 export type DirectorySettings = ReturnType<typeof toDirectorySettings>
 
 export type LdapServer = Omit<NonNullable<ReturnType<typeof parseServer>>, 'root'>

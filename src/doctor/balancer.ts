@@ -15,11 +15,9 @@ interface BalancerOptions {
   readonly proxyAddress: string
 }
 
-/** What a proxy sends on, in the words of nginx. */
 interface Setup {
   readonly name: string
   readonly headers: (url: URL, upstream: string) => Record<string, string>
-  /** Sends all that the gateway needs. */
   readonly complete: boolean
 }
 
@@ -146,7 +144,6 @@ function bare(domain: string): string {
   return domain.replace(/^\./, '')
 }
 
-/** The first thing that has to change. */
 function advise(raw: RawRequest, { config, publicUrl, proxyAddress }: BalancerOptions, { complete }: Setup): string {
   const { origin } = config.http
   const path = withoutSlash(new URL(publicUrl).pathname)

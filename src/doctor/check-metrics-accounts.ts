@@ -29,7 +29,6 @@ export function checkMetricsAccounts(config: Pick<Config, 'upstreams' | 'backend
 
 interface Account {
   readonly name: string
-  /** The id of its source. */
   readonly source: string
   readonly report: Reporter
   readonly answerMs: number

@@ -58,7 +58,6 @@ export async function checkRedis(config: Config, { answerMs }: Timeouts, now: ()
 
 type Use = readonly [tried: string, attempt: () => Promise<unknown>]
 
-/** The stores themselves, on unused names. */
 async function usesOf(redis: Redis, { login, rateLimit, backends }: Config, now: () => number): Promise<Use[]> {
   const name = `doctor-${randomBytes(12).toString('hex')}`
   const ofMethods = await Promise.all(login.methods.map(({ type }) => type.redisUses?.(redis, name, now) ?? []))

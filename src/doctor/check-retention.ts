@@ -8,7 +8,6 @@ import { isRetentionOn } from '../backends/retention/sweeper.ts'
 import type { Config } from '../config/config.ts'
 import { type Check, createCheck, type Finding } from '../findings/finding.ts'
 
-/** Nothing before the first start. */
 export function checkRetention({ backends: { dataDir, retention } }: Pick<Config, 'backends'>): Check[] {
   const file = join(dataDir, 'backends.db')
   if (!existsSync(file)) return []

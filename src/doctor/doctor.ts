@@ -36,21 +36,18 @@ import { findStartObstacles } from './start-obstacles.ts'
 
 export interface DoctorOptions {
   readonly config: Config
-  /** What is said at each start. */
   readonly notices: readonly string[]
   /** Address of the gateway as browsers see it, where the configuration does not say it. */
   readonly publicUrl: string | undefined
   /** From which a proxy in front connects. Default: one that the configuration trusts. */
   readonly proxyAddress?: string | undefined
   readonly timeouts?: Timeouts
-  /** Milliseconds since the epoch. */
   readonly now?: () => number
 }
 
 export interface Examination {
   readonly verdict: Verdict
   readonly publicUrl: string
-  /** To be registered at the identity provider. */
   readonly addresses: readonly RegisteredAddress[]
   readonly findings: readonly Finding[]
 }
@@ -138,7 +135,6 @@ function judgePublicAddress(
   ]
 }
 
-/** By how subjects begin; the first that fits. */
 const guides: readonly (readonly [subject: RegExp, guide: string])[] = [
   [/^LDAP/, 'login-ldap'],
   [/^OAuth/, 'login-oauth2'],
@@ -156,13 +152,11 @@ const guides: readonly (readonly [subject: RegExp, guide: string])[] = [
   [/^Configuration/, 'configure'],
 ]
 
-/** What is in order needs none. */
 function withGuide(finding: Finding): Finding {
   const guide = guides.find(([subject]) => subject.test(finding.subject))?.[1]
   return finding.verdict === 'ok' || guide === undefined ? finding : { ...finding, guide: `docs/guides/${guide}.md` }
 }
 
-/** Those that proxies usually have. */
 const usual = ['10.0.0.1', '127.0.0.1', '192.168.0.1', '172.16.0.1', '169.254.0.1', '100.64.0.1', '::1', 'fd00::1', 'fe80::1']
 const group = /\((?:\?:)?([^()|]*)(?:\|[^()]*)?\)[?*+]?/g
 const open = /(?:\\d|\[[^[\]]*\])(?:\{[\d,]+\}|[+*?])?|(?<!\\)\.[+*]/g

@@ -32,7 +32,6 @@ export interface AccessQuestion extends AccessSubject {
 
 interface AccessAnswer {
   readonly decision: AccessVerdict['decision']
-  /** For people, one fact each. */
   readonly lines: readonly string[]
 }
 

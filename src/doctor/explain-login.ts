@@ -27,13 +27,11 @@ interface Step {
   readonly text: string
 }
 
-/** What one method makes of it. */
 export interface Judgement {
   readonly method: string
   readonly steps: readonly Step[]
   /** Undefined: the login ends here. */
   readonly user: User | undefined
-  /** Undefined when there is a user. */
   readonly reason: string | undefined
 }
 
@@ -44,20 +42,16 @@ interface RoleOrigin {
 
 export interface Explanation {
   readonly admitted: boolean
-  /** Those that can judge what was presented; the rest have no part in it. */
   readonly judgements: readonly Judgement[]
   readonly user: User | undefined
   readonly roles: readonly RoleOrigin[]
-  /** What the permission service says at present, in sentences. */
   readonly permissions: readonly string[]
-  /** What else happened, such as a provider that does not answer. */
   readonly notes: readonly string[]
 }
 
 interface ExplainOptions {
   readonly config: Config
   readonly credentials: LoginCredentials
-  /** What to type for `fairlead <words>`. */
   readonly command?: (words: string) => string
   readonly now?: () => number
 }
@@ -99,7 +93,6 @@ async function openSurroundings({ config, notes, now, keep }: OpeningContext & {
   const upstreams = keep(openQuestions(config.upstreams, services, timeoutMs))
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
   const real = keep(new Permissions({ settings, upstreams, log, now }))
-  /** Where steps go at the moment. */
   const listener: { tell: Trace } = { tell: () => {} }
   const isAbsent = all.fiat !== undefined && services['fiat'] === undefined
   if (isAbsent) notes.push('the embedded permission service runs with the gateway, which is not running here')
@@ -115,7 +108,6 @@ function findDataDir({ backends: { dataDir } }: Config, keep: Keep): string {
   return temporary
 }
 
-/** As the gateway opens them. */
 async function openAll(surroundings: Surroundings, { config, command, now, keep }: OpeningContext): Promise<LoginMethods> {
   const { upstreams, permissions, log, dataDir } = surroundings
   const tls = config.http.tls && keep(openTlsFiles(config.http.tls, log))
@@ -165,7 +157,6 @@ async function explain(
   }
 }
 
-/** Undefined: the method has no part in it. */
 async function judge(
   method: LoginMethod,
   { prepareUser }: LoginMethods,
@@ -215,7 +206,6 @@ function describePermissions(user: User, permissions: Permissions, answer: Permi
   ]
 }
 
-/** A line of the log as a sentence. */
 function toNote(line: string): string {
   const { msg, reason, err } = JSON.parse(line) as { msg?: string; reason?: string; err?: { message?: string } }
   return [msg, reason ?? err?.message].filter((part) => part !== undefined).join(': ')

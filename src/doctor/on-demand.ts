@@ -5,7 +5,6 @@ import type { ExaminationModel } from '../operations/examination.ts'
 
 interface ExaminerOptions {
   readonly config: Config
-  /** What the configuration has said at the start. */
   readonly notices?: readonly string[]
   readonly now: () => number
 }

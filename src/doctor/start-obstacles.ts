@@ -138,7 +138,6 @@ async function findPortObstacles(http: Config['http']): Promise<Obstacle[]> {
   return found
 }
 
-/** What went wrong; undefined when nothing did. */
 function attempt(run: () => void): string | undefined {
   try {
     run()

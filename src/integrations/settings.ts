@@ -73,7 +73,6 @@ export const integrationKeys = settings(
   },
 )
 
-/** A service that is not configured is undefined. */
 export type IntegrationSettings = ReturnType<typeof toIntegrationSettings>
 export type ProxySettings = ReturnType<typeof toProxy>
 
@@ -98,7 +97,6 @@ function toProxy(proxy: ProxyEntry, key: string, report: SettingsReport) {
   const offered: readonly string[] = methods
   return {
     id: proxy.id,
-    /** Without slash at its end. */
     uri: proxy.uri,
     methods: proxy.methods.length > 0 ? proxy.methods : offered,
     idleMs: Math.max(proxy.connectTimeoutMs, proxy.readTimeoutMs) || 59_000,

@@ -79,7 +79,6 @@ export function toRateLimit(values: SettingsOf<typeof limitKeys>, report: Settin
       string,
       number
     >,
-    /** By the ID of the token. */
     tokenCapacities: Object.fromEntries(byToken.map(({ token, override }) => [token, override])) as Record<string, number>,
     countsAlone: fallback === 'memory',
   }

@@ -5,7 +5,6 @@ interface Place {
   readonly registrationId: string
 }
 
-/** An address below the public one. */
 export function fillAddress(template: string, { baseUrl, registrationId }: Place): string {
   const { protocol, hostname, port, pathname } = new URL(baseUrl)
   return fill(fillRegistration(template, registrationId), {
@@ -17,7 +16,6 @@ export function fillAddress(template: string, { baseUrl, registrationId }: Place
   })
 }
 
-/** The parts that do not depend on the public address. */
 export function fillRegistration(template: string, registrationId: string): string {
   return fill(template, { registrationId, action: 'login' })
 }

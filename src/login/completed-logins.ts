@@ -5,7 +5,6 @@ import type { Redis } from '../redis/redis.ts'
 interface CompletedLoginsOptions {
   /** Shared by replicas; without it, this process knows what it has completed. */
   redis: Redis | undefined
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 

@@ -14,7 +14,6 @@ interface KnownBrowsersOptions {
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
   log: FastifyBaseLogger
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 
@@ -40,7 +39,6 @@ export class KnownBrowsers {
     return isOurs ? id : undefined
   }
 
-  /** Has the answer set the cookie. */
   async remember(state: RequestState, username: string): Promise<void> {
     const key = await this.#loadKey()
     if (key === undefined) return

@@ -24,7 +24,6 @@ export interface PendingLogin {
 interface LoginCookiesOptions {
   rules: CookieRules
   keys: LoginSecrets
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 
@@ -44,7 +43,6 @@ type Pending = z.infer<typeof Pending>
 const maxCandidates = 3
 /** Cookies of pending logins; more than these were not set by Fairlead. */
 const maxPendingRead = 20
-/** Time limit of a whole login. */
 const lifetimeMs = 60 * 60_000
 /**
  * Proxies read responses into buffers of 4 KB and requests into such of 8 KB, all cookies included. A target that does not fit is

@@ -28,7 +28,6 @@ function toLoginKey(secret: Buffer): LoginKey {
   return { id: derive(secret, 'id').subarray(0, 4), secret }
 }
 
-/** A key of 256 bits for one purpose. */
 export function deriveKey({ secret }: LoginKey, purpose: string): Buffer {
   return derive(secret, `key for ${purpose}`)
 }

@@ -41,7 +41,6 @@ export type LoginOutcome =
 /** The response of a protected path without login. */
 export type EntryPoint = { kind: 'redirect'; location: string } | { kind: 'refusal'; error: GatewayError }
 
-/** A client without login, as far as it is known. */
 export interface Visitor {
   /** A browser opens a page with the cookie of a session that is over. */
   readonly hadSession: boolean
@@ -65,7 +64,6 @@ export interface LoginMethod {
   readonly interactive?: true
   /** Whether the method counts on a port. Default: on the main one, and on the extra one without TLS if that has a login. */
   guards?(listener: ListenerKind): boolean
-  /** How a program may present its credentials in the header `Authorization`. */
   readonly challenge?: 'Basic' | 'Bearer'
   /** How a login is reported to the permission service; undefined when that would overwrite what others reported. */
   reportOf(user: User): LoginReport | undefined
@@ -91,11 +89,8 @@ export interface LoginMethod {
   entryPoint(state: RequestState, visitor: Visitor): EntryPoint
   /** Paths whose refusal this method words, whichever other methods there are. */
   claims?(path: string): boolean
-  /** What `mount` adds. */
   readonly routes?: readonly { method: string; path: string }[]
-  /** Adds pages and callbacks. */
   mount?(server: FastifyInstance, ending: LoginEnding): void
-  /** Before the gateway listens. */
   prepareStart?(): Promise<StartSteps>
   /** The users that Fairlead keeps for this method; undefined where a directory, a provider or the configuration has them. */
   readonly users?: FormUsers | undefined
@@ -103,7 +98,6 @@ export interface LoginMethod {
   unlock?(username: string): Promise<void>
 }
 
-/** What a method has to do while the gateway starts. */
 export interface StartSteps {
   /** The first requests arrive. The start may still fail. */
   readonly listening?: () => void

@@ -18,7 +18,6 @@ export type Notice = keyof typeof notices
 
 export interface PageNotice {
   readonly notice: Notice
-  /** With `wait`. */
   readonly minutes?: number | undefined
 }
 
@@ -28,9 +27,7 @@ export interface PageOptions extends Site {
 
 interface LoginForm {
   readonly notice: PageNotice | undefined
-  /** As it was typed the last time. */
   readonly username: string | undefined
-  /** Where the login leads to, in words. */
   readonly destination: string | undefined
 }
 

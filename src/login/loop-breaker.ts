@@ -17,9 +17,7 @@ import { elapsedMs } from '../settings/time-span.ts'
 export type Loop = 'cookie' | 'session' | 'return'
 
 interface LoopBreakerOptions {
-  /** Prefix of the gateway's paths, or empty. */
   contextPath: string
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 
@@ -69,7 +67,6 @@ export class LoopBreaker {
     return rounds.sent.length >= enough && !this.#isTogether(rounds) ? 'return' : undefined
   }
 
-  /** The browser is sent to the provider. */
   sent(request: FastifyRequest): void {
     const rounds = this.#read(request) ?? none
     if (!this.#isTogether(rounds)) this.#write(request, { ...rounds, sent: [...rounds.sent, this.#options.now()] })
@@ -100,7 +97,6 @@ export class LoopBreaker {
     return last > lastCompleted && elapsedMs(this.#options.now(), last) < togetherMs
   }
 
-  /** Undefined when the browser sent no such cookie, or an unreadable one. */
   #read(request: FastifyRequest): Rounds | undefined {
     const { cookie } = request.headers
     if (cookie?.includes(cookieName) !== true || this.#forgiven.has(request)) return undefined
@@ -147,7 +143,6 @@ function toClient({ state, headers }: FastifyRequest): string {
 
 interface LoopOptions {
   readonly loop: Loop
-  /** Address of the gateway as the browser sees it. */
   readonly baseUrl: string
 }
 

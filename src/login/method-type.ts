@@ -21,7 +21,6 @@ import type { ObjectionTo, PrepareUser } from './prepare-user.ts'
 import type { CertificateTrust } from './x509/judge-certificate.ts'
 
 export interface LoginMethodType<Settings extends MethodSettings = MethodSettings> {
-  /** As in `LoginMethod.name`. */
   readonly name: string
   /** As messages call it: `LDAP`, `a trusted header`. */
   readonly title: string
@@ -30,7 +29,6 @@ export interface LoginMethodType<Settings extends MethodSettings = MethodSetting
   /** Users log in with a password, so wrong ones make them wait. */
   readonly checksPasswords?: true
   readonly keys: z.ZodObject
-  /** Undefined while the method is off. */
   toSettings(keys: object, report: SettingsReport, surroundings: LoginSurroundings): Settings | undefined
   /** In a few words, for `fairlead check`. */
   describe(settings: Settings): string
@@ -40,7 +38,6 @@ export interface LoginMethodType<Settings extends MethodSettings = MethodSetting
   checks?(settings: Settings, context: CheckContext): Promise<Check[]>
   /** Servers that the method calls. */
   peers?(settings: Settings): Peer[]
-  /** Addresses to register at the identity provider. */
   addresses?(settings: Settings, place: PublicPlace): RegisteredAddress[]
   /** Where the identity provider sends browsers back to, as configured, placeholders included. */
   returnTemplates?(settings: Settings): string[]
@@ -58,19 +55,16 @@ export interface MethodSettings {
 export interface LoginSurroundings {
   /** Every service is embedded; in front of Spinnaker, a difference to Gate is worth a word. */
   readonly standalone: boolean
-  /** Active profiles. */
   readonly profiles: readonly string[]
   readonly listeners: ListenerSettings
   readonly origin: OriginSettings
   readonly sharesRedis: boolean
   readonly anonymous: boolean
-  /** See `LoginSettings`. */
   readonly caseInsensitiveNames: boolean | undefined
   /** A method is active that stands before this one in the list. */
   readonly isFollower: boolean
 }
 
-/** What the methods are opened with. */
 export interface MethodContext {
   readonly page: PageOptions
   readonly origin: OriginSettings
@@ -91,7 +85,6 @@ export interface MethodContext {
   readonly dataDir: string
   readonly redis: Redis | undefined
   readonly log: FastifyBaseLogger
-  /** Closes what the method opens. */
   readonly keep: Keep
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -101,7 +94,6 @@ export interface MethodContext {
 
 export interface CheckContext {
   readonly timeouts: Timeouts
-  /** Address of the gateway as browsers see it. */
   readonly baseUrl: string
   readonly names: NameSettings
   /** Milliseconds since the epoch. */

@@ -30,37 +30,26 @@ interface LoginOptions {
   settings: LoginSettings
   sessions: Sessions
   permissions: Permissions
-  /** Whether the permission service is part of this process. */
   permissionServiceEmbedded: boolean
   accounts: Accounts
-  /** Names of the service accounts that are defined. */
   serviceAccounts: () => Promise<readonly string[]>
-  /** Roles of the first administrator: those that the permission service takes for administrators. */
   adminRoles: readonly string[]
   ui: UiAddress
   origin: OriginSettings
-  /** Who certifies clients and which certificates were withdrawn; undefined when no port asks for certificates. */
   certificates: CertificateTrust | undefined
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
-  /** Keeps `users.db`. */
   dataDir: string
-  /** What replicas share, if they do. */
   redis?: Redis
   log: FastifyBaseLogger
-  /** Closes what the methods open. */
   keep: Keep
-  /** Milliseconds since the epoch. */
   now: () => number
-  /** What to type for `fairlead <words>`; that itself unless given. */
   command?: (words: string) => string
 }
 
-/** What the methods need, apart from sessions. */
 type MethodOptions = Omit<LoginOptions, 'sessions'>
 
 export interface LoginMethods {
-  /** In the order in which they are asked. */
   readonly methods: readonly LoginMethod[]
   readonly prepareUser: PrepareUser
   readonly tokens: Tokens | undefined
@@ -77,7 +66,6 @@ function createLoginSecrets({ redis, dataDir, now }: MethodOptions): LoginSecret
 
 const kinds: readonly MethodKind[] = ['page', 'proxy', 'certificate']
 
-/** The methods that the settings activate. */
 export async function openMethods(options: MethodOptions, secrets = createLoginSecrets(options)): Promise<LoginMethods> {
   const context = createContext(options, secrets)
   const active = kinds.flatMap((kind) => options.settings.methods.filter(({ type }) => type.kind === kind))
@@ -124,7 +112,6 @@ async function openTokenLogin(
   return { tokens, method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }) }
 }
 
-/** Undefined without permission checks, or while the names are not known. */
 function createServiceAccountCheck({ permissions, serviceAccounts, log }: MethodOptions) {
   return async (name: string): Promise<boolean | undefined> => {
     if (!permissions.enabled) return undefined
@@ -152,9 +139,7 @@ export class Login implements LoginEnding {
   readonly #loops: LoopBreaker
   readonly #cookies: LoginCookies
   readonly #completed: CompletedLogins
-  /** What the answers of identity providers in these requests belong to. */
   readonly #returned = new WeakMap<RequestState, { id: string; target: string | undefined }>()
-  /** API tokens; undefined while they are switched off. */
   readonly tokens: Tokens | undefined
 
   constructor(options: LoginOptions, { methods, prepareUser, tokens }: LoginMethods, keys: LoginSecrets) {
@@ -214,12 +199,10 @@ export class Login implements LoginEnding {
     return this.#requests.methodsOf(listener).map(({ name }) => name)
   }
 
-  /** What `mount` adds, for the index of methods. */
   get routes(): { method: string; path: string; login: string }[] {
     return this.#methods.flatMap(({ routes = [], name }) => routes.map((route) => ({ ...route, login: name })))
   }
 
-  /** Adds the login page and callbacks, as routes below the context path. */
   mount(server: FastifyInstance): void {
     for (const method of this.#methods) method.mount?.(server, this)
   }

@@ -34,10 +34,8 @@ export interface PasswordSource {
   /** The user, or undefined when the password is wrong. Both are non-empty. @throws {GatewayError} LOGIN_UNAVAILABLE */
   check(credentials: Credentials): Promise<PasswordMatch | SignInRefusal | undefined>
   reportOf(user: User): LoginReport | undefined
-  /** See `LoginMethod`. */
   currentUser?(username: string): CurrentUser | 'gone'
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
-  /** See `LoginMethod`. */
   isActive?(username: string): Promise<boolean>
   changes?(): number
   /** Follows how a user is judged, also without a password; changes nothing. */
@@ -47,9 +45,7 @@ export interface PasswordSource {
   ): Promise<PasswordMatch | SignInRefusal | undefined>
   /** Whether wrong HTTP Basic credentials are answered even where none are needed. */
   readonly refusesOnOpenPaths: boolean
-  /** See `LoginMethod`. */
   prepareStart?(): Promise<StartSteps>
-  /** See `LoginMethod`. */
   readonly users?: FormUsers
 }
 
@@ -296,7 +292,6 @@ function isUnavailable(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.code === 'LOGIN_UNAVAILABLE'
 }
 
-/** User name and password of a posted form; undefined when the body is something else. */
 async function readCredentials(request: FastifyRequest): Promise<Credentials | undefined> {
   const form = await readForm(request, maxFormBytes)
   return form && { username: (form.get('username') ?? '').trim(), password: form.get('password') ?? '' }

@@ -11,7 +11,6 @@ import { type AccountEntry, allowedAccounts } from '../rights/allowed-accounts.t
 import type { LoginReport } from '../rights/permissions.ts'
 import type { NameCase } from './login-method.ts'
 
-/** The cached accounts of the infrastructure. */
 export interface Accounts {
   list(): readonly AccountEntry[]
   refresh(): Promise<void>

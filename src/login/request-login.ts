@@ -29,7 +29,6 @@ interface RequestLoginOptions {
   cookies: LoginCookies
 }
 
-/** What the steps of one request tell each other. */
 interface Findings {
   open: OpenPath | undefined
   session?: Session
@@ -42,9 +41,7 @@ interface Findings {
   objection?: string
 }
 
-/** What holds on one port. */
 interface Guard {
-  /** Those that count here. */
   readonly methods: readonly LoginMethod[]
   /** The methods whose credentials win over a session, and those whose credentials count without one. */
   readonly beforeSession: readonly LoginMethod[]
@@ -94,12 +91,10 @@ export class RequestLogin {
     ]
   }
 
-  /** The live session of the request. */
   sessionOf(state: RequestState): Session | undefined {
     return state.loginFindings?.session
   }
 
-  /** See `Login`. */
   async stillCounts(state: RequestState): Promise<boolean> {
     const { session, method, stillCounts } = state.loginFindings ?? {}
     if (session === undefined) return stillCounts === undefined || (await stillCounts())

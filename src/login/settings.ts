@@ -30,7 +30,6 @@ const commonKeys = settings(
 
 export const LoginKeys = z.strictObject({ ...shapeOf(loginMethods), ...tokenKeys.keys.shape, ...commonKeys.keys.shape })
 
-/** A login method that the configuration switches on. */
 export interface ActiveMethod {
   readonly type: LoginMethodType
   readonly settings: MethodSettings
@@ -60,12 +59,10 @@ export function toLoginSettings(
     methods,
     page: toBrand(page, report),
     tokens: toTokenSettings(tokenKeys.read(keys), report, { standalone, anonymous }),
-    /** Whether the extra port without TLS is guarded like the main one. */
     legacyPortLogin: listeners.legacyLogin,
   }
 }
 
-/** The settings of a method; undefined while it is off. */
 export function settingsOf<Settings extends MethodSettings>(
   { methods }: Pick<LoginSettings, 'methods'>,
   type: LoginMethodType<Settings>,
@@ -73,12 +70,10 @@ export function settingsOf<Settings extends MethodSettings>(
   return methods.find(({ type: { name } }) => name === type.name)?.settings as Settings | undefined
 }
 
-/** Addresses to register at the identity provider. */
 export function listAddresses({ methods }: Pick<LoginSettings, 'methods'>, place: PublicPlace): RegisteredAddress[] {
   return methods.flatMap(({ type, settings }) => type.addresses?.(settings, place) ?? [])
 }
 
-/** Servers that the methods call. */
 export function listPeers({ methods }: Pick<LoginSettings, 'methods'>): Peer[] {
   return methods.flatMap(({ type, settings }) => type.peers?.(settings) ?? [])
 }

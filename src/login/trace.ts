@@ -19,7 +19,6 @@ export type LoginCredentials =
   | { readonly kind: 'id-token'; readonly text: string; readonly registration: string | undefined }
   | { readonly kind: 'claims'; readonly claims: Readonly<Record<string, unknown>>; readonly registration: string | undefined }
 
-/** A list as a sentence shows it. */
 export function joinNames(names: readonly string[]): string {
   return names.length === 0 ? 'none' : names.join(', ')
 }

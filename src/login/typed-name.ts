@@ -14,7 +14,6 @@ interface TypedNameOptions {
 
 const cookieName = 'LOGIN_NAME'
 const lifetimeSeconds = 120
-/** As the field of the form. */
 const maxLength = 256
 
 export class TypedName {
@@ -24,7 +23,6 @@ export class TypedName {
     this.#options = options
   }
 
-  /** Has the answer set the cookie. */
   async keep(state: RequestState, name: string): Promise<void> {
     if (name === '' || name.length > maxLength) return
     const value = await this.#tryTo(() => seal(this.#options.keys, cookieName, name))

@@ -25,7 +25,6 @@ interface UnlocksOptions {
   /** Shared by replicas; without it, processes share the data directory. */
   redis: Redis | undefined
   log: Pick<Logger, 'warn'>
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 

@@ -29,7 +29,6 @@ export function isKind(text: unknown): text is Kind {
   return typeof text === 'string' && Object.hasOwn(kinds, text)
 }
 
-/** Undefined where the object lacks what names it. */
 export function keyOf(kind: Kind, document: JsonObject): string | undefined {
   const application = textOf(document['application'])
   if (kind === 'notifications') return application === undefined ? 'global' : `application/${foldName(application)}`

@@ -11,7 +11,6 @@ import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf, objectsOf
 import { foldName } from '../names/fold-name.ts'
 import { templateOf } from '../pipeline-templates/references.ts'
 
-/** What the configuration connects. */
 export interface Surroundings {
   /** Undefined where another service knows them. */
   readonly accounts: readonly JsonObject[] | undefined
@@ -71,7 +70,6 @@ function missingAccounts(stages: readonly JsonObject[], { accounts }: Surroundin
   return [`Accounts that do not exist here: ${missing.join(', ')}. Configure them under these names, or change the stages.`]
 }
 
-/** Of the stage itself and of clusters in it. */
 function accountsIn(stage: JsonObject): string[] {
   const places = [stage, objectOf(stage['cluster']), objectOf(stage['source']), ...objectsOf(stage['clusters'])]
   return places.flatMap(({ account, credentials }) => [account, credentials].flatMap((name) => textOf(name) ?? []))

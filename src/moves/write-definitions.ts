@@ -14,7 +14,6 @@ import type { OpenDefinitions } from './open-definitions.ts'
 const outcomes = ['new', 'equal', 'different', 'replaced', 'refused'] as const
 type Outcome = (typeof outcomes)[number]
 
-/** What needs attention. */
 interface Remark {
   readonly title: string
   readonly sentence: string
@@ -140,7 +139,6 @@ function nameOf({ application, name, id }: JsonObject): string {
   return application === undefined || name === undefined ? own : `${name} of ${application}`
 }
 
-/** A line for each kind, then the remarks. */
 export function formatReport({ counts, remarks, withoutHistory }: MoveReport): string {
   const lines = [...counts].map(([kind, ofKind]) => {
     const parts = outcomes.flatMap((outcome) => (ofKind.has(outcome) ? [`${ofKind.get(outcome)} ${outcome}`] : []))

@@ -92,15 +92,12 @@ export const operationKeys = settings(
 /** A link template of `insights.*`: `${name}` is filled from the resource, unknown names become the text null. */
 export type InsightLink = z.infer<typeof Link>
 
-/** Settings of other capabilities that operations use as well. */
 interface OperationSurroundings {
-  /** Address of the web UI, `services.deck.baseUrl`. */
   readonly uiUrl: string
   /** No web UI is configured, and the embedded back ends include none: its default address leads nowhere. */
   readonly uiUnknown: boolean
   /** `services.deck.redirectHostPattern`, already translated to this runtime. */
   readonly uiHostPattern: RegExp | undefined
-  /** `console.enabled`. */
   readonly servesConsole: boolean
 }
 

@@ -37,9 +37,7 @@ export interface SecretHolder extends SecretVersion {
 
 export interface Revealed<T> {
   readonly value: T
-  /** Values of secrets in it and the forms in which programs print them, longest first, for masking. */
   readonly secrets: readonly string[]
-  /** What the values are. */
   readonly versions: readonly SecretVersion[]
 }
 

@@ -6,9 +6,7 @@ import type { NewRecord, Records, StoredRecord } from '../storage/records.ts'
 import { createRedisScript, isWrongType, type Redis, undefinedIfForeign } from './redis.ts'
 
 interface RedisRecordsOptions {
-  /** Beginning of the keys. */
   readonly prefix: string
-  /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Records are this field of hashes, and are never written over blindly. Default: they are texts. */
   readonly field?: string

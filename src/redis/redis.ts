@@ -7,7 +7,6 @@ import { describePlace, type RedisSettings } from './settings.ts'
 
 /** Idle connections get a ping, so that a dead one is found before a request waits for it. */
 const checkIntervalMs = 5000
-/** Keys per step of a scan. */
 const scanPortion = 500
 
 /** Observes every command, and every connection that replaces a lost one. */
@@ -27,7 +26,6 @@ export class Redis {
   /** On the monotonic clock. */
   #unreachableSinceMs = performance.now()
   #lastError: Error | undefined
-  /** What the log says of this interruption already. */
   readonly #complaints = new Set<'refused' | 'unreachable'>()
   #timer: NodeJS.Timeout | undefined
 
@@ -89,12 +87,10 @@ export class Redis {
     }
   }
 
-  /** Whether it answered the last time it was asked. */
   isReachable(): boolean {
     return this.#reachable
   }
 
-  /** Whether it has ever answered. */
   wasReached(): boolean {
     return this.#reached
   }
@@ -214,7 +210,6 @@ export function adviceFor({ message }: Error, settings?: Pick<RedisSettings, 'tl
   return undefined
 }
 
-/** Lua, and the SHA-1 by which servers remember it. */
 export interface RedisScript {
   readonly source: string
   readonly sha1: string

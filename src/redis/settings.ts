@@ -98,7 +98,6 @@ interface Address {
 
 export type RedisSettings = NonNullable<ReturnType<typeof toRedisSettings>>
 
-/** Undefined when no Redis is configured. */
 export function toRedisSettings(keys: RedisValues, report: SettingsReport) {
   const address = toAddress(keys, report)
   if (address === undefined) return undefined
@@ -233,9 +232,7 @@ export function describePlace({ place, tls }: RedisSettings): string {
   }
 }
 
-/** The names are those of `tls.connect`. */
 type TlsFile = 'ca' | 'cert' | 'key'
-/** PEM texts. */
 type RedisTls = Partial<Record<TlsFile, string>>
 type RedisTlsFiles = Readonly<Record<TlsFile, string | undefined>> & { readonly enabled: boolean | undefined }
 

@@ -10,7 +10,6 @@ const builtIn: ReadonlySet<string> = new Set([deployers, readers])
 
 const everything = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const satisfies readonly Authorization[]
 
-/** How far the roles of a user reach on what names no roles itself. */
 export interface Reach {
   readonly applications: readonly Authorization[]
   readonly accounts: readonly Authorization[]
@@ -70,5 +69,4 @@ export const ownAccountAdvice =
   'its programs run as the own user of Fairlead, which is for administrators unless the operator sets `user` of the account in ' +
   `\`${standalone.provider}.accounts\`, or names roles in its \`permissions\``
 
-/** How an administrator lets a user change what names no roles. */
 export const deployersCommand = `\`fairlead user roles NAME --role ${deployers}\``

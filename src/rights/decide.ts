@@ -2,7 +2,6 @@
 import type { Authorization, PermissionView } from './permissions.ts'
 import { isGranted, isListed, mayUseServiceAccount } from './rights.ts'
 
-/** One thing that a request needs. */
 export type Need =
   | { readonly kind: 'admin' }
   | { readonly kind: 'account-manager' }
@@ -20,7 +19,6 @@ export type Need =
 
 export interface Decision {
   readonly allowed: boolean
-  /** The rule that decided, for people. */
   readonly rule: string
 }
 

@@ -2,7 +2,6 @@
 import type { z } from 'zod'
 import { shorten } from '../names/edit-distance.ts'
 
-/** Terms of JSON for the types that zod expects and receives. */
 const nouns: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
@@ -19,7 +18,6 @@ export function describeIssues({ issues }: z.core.$ZodError, whole: string = 'th
   return issues.map((issue) => `${issue.path.join('.') || whole}: ${describeIssue(issue)}`).join('; ')
 }
 
-/** Why a value is rejected: `it must be a list, not text`. The caller names the place, `issue.path`. */
 export function describeIssue(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':

@@ -1,11 +1,8 @@
 /** The lines of Java property files. */
 
 export interface PropertyLine {
-  /** Of the file; the first has 1. */
   readonly line: number
-  /** Undefined for a comment. */
   readonly key: string | undefined
-  /** Or the comment, with its mark. */
   readonly value: string
 }
 

@@ -4,7 +4,6 @@
  */
 import { z } from 'zod'
 
-/** What a capability may say while it turns the keys that operators write into its own settings. */
 export interface SettingsReport {
   /** A mistake: the start is refused. File and line of the key are added by the configuration. */
   problem(key: string, message: string): void
@@ -14,7 +13,6 @@ export interface SettingsReport {
   isSet(key: string): boolean
 }
 
-/** What can be said about a setting besides its description; see `meta` of zod. */
 export interface SettingNotes {
   description?: string
   /** Shown as the type in the reference, where the schema alone does not tell. */
@@ -33,7 +31,6 @@ export interface SettingNotes {
 class Setting<Schema extends z.ZodType> {
   readonly key: string
   readonly schema: Schema
-  /** Other names of the key, the first of which wins. */
   readonly aliases: readonly string[]
 
   constructor(key: string, schema: Schema, aliases: readonly string[]) {
@@ -61,7 +58,6 @@ interface SettingTree {
   readonly [name: string]: Setting<z.ZodType> | SettingTree
 }
 
-/** What settings in a tree amount to. */
 export type ValuesOf<Tree> = {
   [Name in keyof Tree]: Tree[Name] extends Setting<infer Schema> ? z.output<Schema> : ValuesOf<Tree[Name]>
 }
@@ -86,12 +82,10 @@ export function settings<const Tree extends SettingTree>(
   return { keys: z.strictObject(shape), read: (bound) => valuesOf(tree, bound as Record<string, unknown>) as ValuesOf<Tree> }
 }
 
-/** What holds where nothing is set. */
 export function defaultsOf<Values>(group: SettingGroup<Values>): Values {
   return group.read(group.keys.parse({}))
 }
 
-/** Keys of several types, each with its own. */
 export function shapeOf(types: readonly { readonly keys: z.ZodObject }[]): z.core.$ZodShape {
   return Object.assign({}, ...types.map(({ keys }) => keys.shape)) as z.core.$ZodShape
 }
@@ -160,7 +154,6 @@ export function word<const Words extends readonly [string, ...string[]]>(words: 
     .meta({ type })
 }
 
-/** A number of seconds; the result is in milliseconds. */
 export function inSeconds<Schema extends z.ZodType<number>>(schema: Schema): z.ZodPipe<Schema, z.ZodTransform<number, number>> {
   return schema.transform((seconds) => seconds * 1000) as never
 }

@@ -15,7 +15,6 @@ export const manifestProvider = 'kubernetes'
 /** Those whose resources the embedded infrastructure manages. */
 export const cloudProviders = [standalone.provider, manifestProvider] as const
 
-/** Why commands do not run, and what to do. */
 export function describeRefusal(what: string): string {
   return (
     `${what} would run commands on this machine, which is switched off. Set ${standalone.commandsKey}: true ` +

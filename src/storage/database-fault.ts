@@ -23,14 +23,12 @@ const advice: Readonly<Record<StorageFault, string>> = {
   busy: 'is in use by another process. Try again when that has ended',
 }
 
-/** For clients. */
 const sentences: Readonly<Partial<Record<StorageFault, string>>> = {
   'read-only': 'The data directory cannot be written to. Make it writable, then try again.',
   failing: 'The disk of the data directory fails. Look at the log of the machine, then try again.',
   full: 'The disk of the data directory is full. Free some space, then try again.',
 }
 
-/** The same of files. */
 const fileFaults: Readonly<Record<string, StorageFault>> = {
   EROFS: 'read-only',
   EIO: 'failing',

@@ -1,6 +1,5 @@
 /** Records that a gateway keeps by key, in a file of its own or in the Redis of all replicas: sessions, tokens, marks, keys. */
 
-/** All times in milliseconds since the epoch. */
 export interface StoredRecord {
   readonly content: string
   /** From then on the store does not know it. Undefined: never. */

@@ -29,7 +29,6 @@ export function openRoomProbe(folder: string, log: FastifyBaseLogger) {
   }
   void watch()
   return {
-    /** By the last attempt. */
     hasRoom: () => fault === undefined,
     close: () => {
       isClosed = true

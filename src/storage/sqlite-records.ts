@@ -6,16 +6,13 @@ import { migrate } from './migrations.ts'
 import type { NewRecord, Records, StoredRecord } from './records.ts'
 
 interface SqliteRecordsOptions {
-  /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly log: Pick<Logger, 'warn'>
   readonly sweepIntervalMs?: number
   /** What moves rows of earlier versions into the table, which exists by then. Released steps are never edited. */
   readonly moves?: {
-    /** As in `migrate`. */
     readonly owner: string
     readonly migrations: readonly string[]
-    /** What the steps call, by name. */
     readonly functions?: Readonly<Record<string, (...values: string[]) => string | null>>
   }
 }

@@ -40,7 +40,6 @@ export function readBer(bytes: Buffer): Der {
   return readDer(der)
 }
 
-/** The value at an offset in DER, and where it ends. */
 function rewrite(bytes: Buffer, offset: number, depth: number): { der: Buffer; end: number } {
   if (depth > maxDepth) throw new DerError('it is nested too deeply')
   const tag = bytes[offset] ?? 0

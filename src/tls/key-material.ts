@@ -8,7 +8,6 @@ import { isJks, readJks } from './java-store.ts'
 import { pemBlocks } from './pem.ts'
 import { type KeyStore, readPkcs12 } from './pkcs12.ts'
 
-/** What the gateway shows to its clients. */
 export interface TlsIdentity {
   /** PKCS #8, PEM. */
   readonly key: string
@@ -19,7 +18,6 @@ export interface TlsIdentity {
 
 /** A file that cannot be used, and what to do about it. */
 export class TlsFileError extends Error {
-  /** The setting that names the file. */
   readonly key: string
 
   constructor(key: string, message: string, cause?: unknown) {
@@ -131,7 +129,6 @@ function readPemKey({ key, file }: StoreFile, bytes: Buffer, passphrase: string)
   }
 }
 
-/** The certificate of the key first, then its issuers as far as they are known. */
 function toIdentity(setting: string, key: KeyObject, certificates: readonly X509Certificate[]): TlsIdentity {
   const leaf = certificates.find((certificate) => certificate.checkPrivateKey(key))
   if (leaf === undefined) throw new TlsFileError(setting, 'the private key does not belong to the certificate')

@@ -17,7 +17,6 @@ export interface RevocationList {
   /** Milliseconds since the epoch; undefined when the list does not say. */
   readonly nextUpdateMs: number | undefined
   readonly revoked: ReadonlySet<CertificateKey>
-  /** Whether the list was signed with this key. */
   isSignedBy(key: KeyObject): boolean
 }
 
@@ -104,7 +103,6 @@ export function parseBlocklist(text: string): Set<CertificateKey> {
   return blocked
 }
 
-/** What is known about withdrawn certificates at the moment. */
 export interface Revocations {
   readonly lists: readonly RevocationList[]
   readonly blocked: ReadonlySet<CertificateKey>

@@ -107,7 +107,6 @@ export const tlsKeys = settings(
 )
 export type TlsValues = SettingsOf<typeof tlsKeys>
 
-/** Which ports there are besides the main one, and what they ask of their clients. */
 export type ListenerSettings = ReturnType<typeof toListeners>
 
 /** @param headerCertificates Whether a proxy hands client certificates on, which are checked against the same authorities */

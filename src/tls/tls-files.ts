@@ -20,11 +20,9 @@ export class TlsFiles {
   readonly #log: FastifyBaseLogger
   readonly #listeners: Listener[] = []
   #material: TlsMaterial
-  /** Stamps of the files that `#material` was read from, and of the files as they were last seen. */
   #loadedStamp: string
   #seenStamp: string
   #timer: NodeJS.Timeout | undefined
-  /** Those that are in the log. */
   readonly #outdated = new WeakSet<RevocationList>()
 
   constructor(settings: TlsSettings, material: TlsMaterial, stamp: string, log: FastifyBaseLogger) {

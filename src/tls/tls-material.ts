@@ -14,13 +14,11 @@ import {
 } from './key-material.ts'
 import { parseBlocklist, type Revocations, readRevocationLists } from './revocation.ts'
 
-/** Where certificate and key of the gateway are. */
 export type IdentityFiles =
   | { kind: 'store'; store: StoreFile; alias: string | undefined; keyPassword: string | undefined }
   | { kind: 'pem'; certificate: StoreFile; privateKey: StoreFile }
 
 export interface TlsSettings {
-  /** Undefined when no listener is encrypted. */
   identity: IdentityFiles | undefined
   /** The authorities of client certificates; undefined when none are asked for. */
   trust: StoreFile | undefined
@@ -48,7 +46,6 @@ export function loadTlsMaterial(settings: TlsSettings): TlsMaterial {
   return material
 }
 
-/** What the usable files hold, and a fault for each of the others. */
 export function readTlsMaterial(settings: TlsSettings): { material: TlsMaterial; faults: TlsFileError[] } {
   const { identity, trust, crlFile, blocklistFile } = settings
   const faults: TlsFileError[] = []

@@ -242,9 +242,7 @@ export function toConfiguredUpstreams(values: UpstreamValues, report: SettingsRe
       circuit: toCircuit(values.circuit),
       routeClouddriver: routing.isOn && routing.forClouddriver,
     },
-    /** Address of the web UI, without trailing slash. */
     uiBaseUrl,
-    /** Every enabled service is embedded. */
     standalone: external.length === 0,
   }
 }

@@ -7,6 +7,5 @@ export interface BakerySettings {
   readonly defaultProvider: string
   /** Programs that render manifests. Default: those in `PATH`. */
   readonly manifests?: ManifestBakeSettings
-  /** By provider. */
   readonly providers: Readonly<Record<string, unknown>>
 }

@@ -22,5 +22,4 @@ export const buildServiceKeys = settings(
   },
 )
 
-/** Plain data, for the worker thread. */
 export type BuildServiceSettings = SettingsOf<typeof buildServiceKeys>

@@ -3,7 +3,6 @@
 export interface InfrastructureSettings {
   readonly challengedEnvironments: readonly string[]
   readonly primaryAccountTypes: readonly string[]
-  /** By id, of those that are switched on. */
   readonly providers: Readonly<Record<string, unknown>>
   /** Accounts of artifacts, by the id of their type. Default: content that is its own artifact. */
   readonly artifacts?: Readonly<Record<string, unknown>>

@@ -12,11 +12,9 @@ const linkKeys = settings({
 
 export const NotificationKeys = z.strictObject({ ...linkKeys.keys.shape, ...NotificationTypeKeys.shape })
 
-/** Plain data, for the worker thread. */
 export interface NotificationServiceSettings {
   /** Settings of the kinds that are switched on, by their ids. */
   readonly types: Readonly<Record<string, object>>
-  /** Where links lead; without any, notifications have none. */
   readonly links?: LinkTarget | undefined
 }
 

@@ -65,7 +65,6 @@ export const manifestKeys = settings({
 
 type ManifestValues = SettingsOf<typeof manifestKeys>
 
-/** Plain data, for the worker thread. */
 export type ManifestSettings = Readonly<Omit<ManifestValues, 'jobs'>> & { readonly jobs: readonly PreconfiguredJob[] }
 
 export function toManifestSettings(values: ManifestValues, report: SettingsReport): ManifestSettings {

@@ -95,7 +95,6 @@ export const outsideKeys = settings({
   },
 })
 
-/** Plain data, for the worker thread. */
 export type OutsideSettings = SettingsOf<typeof outsideKeys>
 
 /** Of hosts that the configuration writes itself, and no parameter makes: only they get the headers of the webhook. */

@@ -3,14 +3,12 @@ import { foldName } from '../stores/document-store.ts'
 import { addPermissions, type RolesByAuthorization } from './authorizations.ts'
 
 interface ApplicationRule {
-  /** In the form in which names are compared; without the star. */
   name: string
   /** Whether the rule is about every name that begins so; otherwise about this one alone. */
   isPrefix: boolean
   permissions: RolesByAuthorization
 }
 
-/** Plain data. */
 export interface ApplicationRules {
   rules: readonly ApplicationRule[]
   /** If several rules fit, all count, or the one with the whole name or the longest prefix. */
@@ -23,7 +21,6 @@ export function toApplicationRule(pattern: string, permissions: RolesByAuthoriza
   return { name: foldName(isPrefix ? pattern.trim().slice(0, -1) : pattern), isPrefix, permissions }
 }
 
-/** Nothing when no rule fits. */
 export function permissionsByRule({ rules, strategy }: ApplicationRules, application: string): RolesByAuthorization {
   const name = foldName(application)
   const fitting = rules.filter((rule) => (rule.isPrefix ? name.startsWith(rule.name) : name === rule.name))

@@ -18,7 +18,6 @@ export function toPermissions(listed: { readonly [A in Authorization]?: unknown 
   return permissions
 }
 
-/** Every role that one of them names. */
 export function addPermissions(parts: readonly RolesByAuthorization[]): RolesByAuthorization {
   const all = authorizations.map((authorization) => [authorization, parts.flatMap((part) => part[authorization] ?? [])])
   return toPermissions(Object.fromEntries(all))

@@ -11,7 +11,6 @@ export interface RoleSource {
 }
 
 export interface LoadedRoles {
-  /** By user. Users left out keep the roles known last. */
   readonly roles: ReadonlyMap<string, readonly string[]>
   /** Why this is not what stands there now. */
   readonly problem?: string

@@ -52,7 +52,6 @@ export class UserRoleSync {
     if (source?.kind !== 'file') this.#first.resolve()
   }
 
-  /** Resolves when roles may be given out. */
   get ready(): Promise<void> {
     return this.#first.promise
   }

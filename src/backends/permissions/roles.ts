@@ -18,7 +18,6 @@ export function mergeRoles(external: readonly string[], provided: readonly strin
   return [...merged.values()]
 }
 
-/** As names of roles are compared: trimmed, in lower case, without blanks and repetitions. */
 export function toRoleNames(names: readonly string[]): string[] {
   return [...new Set(names.map((name) => name.trim().toLowerCase()))].filter((role) => role !== '')
 }

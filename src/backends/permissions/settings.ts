@@ -121,10 +121,8 @@ export const permissionServiceKeys = settings(
 )
 type ServiceValues = SettingsOf<typeof permissionServiceKeys>
 
-/** Plain data. */
 export type RoleSourceSettings = { kind: 'file'; path: string } | { kind: 'ldap'; directory: DirectorySettings }
 
-/** Plain data. */
 export type PermissionServiceSettings = ReturnType<typeof toPermissionServiceSettings>
 
 /** @param cwd The directory that a relative path starts from */
@@ -160,12 +158,10 @@ export function isUndecided(settings: PermissionServiceSettings, isNew: boolean)
   return settings.keepsUsers && settings.builtInRoles === undefined && !isNew && !hasOtherRules(settings)
 }
 
-/** How an operator whose data is from before gives users built-in roles. */
 export const builtInAdvice =
   'to make users readers unless they are deployers, run `fairlead user roles NAME --role deployers` for those who change something, then set ' +
   'permissions.built-in-roles: true; false keeps it'
 
-/** What holds where nothing is set. */
 export const defaultPermissionService: PermissionServiceSettings = toPermissionServiceSettings(
   defaultsOf(permissionServiceKeys),
   { problem: () => {}, notice: () => {}, isSet: () => false },

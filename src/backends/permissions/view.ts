@@ -12,11 +12,9 @@ export interface View extends PermissionView {
   readonly extensionResources: Record<string, never>
 }
 
-/** What the roles of a user mean besides the permissions of resources. */
 export interface ViewRules {
   adminRoles: readonly string[]
   accountManagerRoles: readonly string[]
-  /** Whether one of the roles of a service account is enough to use it. */
   anyRoleOfServiceAccount: boolean
   /** Whether built-in roles decide about what names no roles. */
   areBuiltIn: boolean

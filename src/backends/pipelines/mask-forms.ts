@@ -36,7 +36,6 @@ function base64PartsOf(value: string): string[] {
   return parts.filter((part) => part.length >= minBase64Length)
 }
 
-/** Of several values, longest first. */
 export function allMaskFormsOf(values: Iterable<string>): readonly string[] {
   return longestFirst([...values].flatMap(maskFormsOf))
 }

@@ -71,7 +71,6 @@ export const retentionKeys = settings({
   },
 })
 
-/** Plain data. */
 export type RetentionSettings = ReturnType<typeof toRetentionSettings>
 
 export function toRetentionSettings(values: Values, { isSet }: SettingsReport) {

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { PortError } from '../../ports/port-error.ts'
 import { matchesRule, type SecretSettings } from './settings.ts'
 
-/** Where values are, and the key that is not to be one of them. */
 interface SecretFiles extends Pick<SecretSettings, 'files'> {
   readonly keyFile: string
 }

@@ -47,7 +47,6 @@ export interface NewSecret {
   readonly user: string
 }
 
-/** Of one application or account. */
 const maxSecrets = 500
 
 export function scopeOf(kind: 'application' | 'account', name: string): string {
@@ -122,7 +121,6 @@ export class SecretStore {
     return new Map([...byKey].map(([id, rows]) => [id, rows.map(({ scope, name }) => `${scope}/${name}`)]))
   }
 
-  /** Ids of keys that have encrypted something, here or beside what uses it. */
   usedKeys(): string[] {
     return this.#statements.keys.all().map(({ id }) => String(id))
   }

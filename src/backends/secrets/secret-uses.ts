@@ -14,7 +14,6 @@ export interface RecordedUse {
   readonly runs: readonly SecretRun[]
 }
 
-/** Of each secret; the latest ones. */
 const keptUses = 300
 const maxPlaceLength = 300
 
@@ -58,7 +57,6 @@ export class SecretUses {
     return new Map(this.#statements.totals.all(scope).map((row) => [String(row['name']), Number(row['last_ms'])]))
   }
 
-  /** Those of the same place and version together, latest first. */
   list(scope: string, name: string): RecordedUse[] {
     const rows = this.#statements.list.all(scope, name)
     const groups = Map.groupBy(rows, (row) => JSON.stringify([row['version'], row['place'], row['user']]))

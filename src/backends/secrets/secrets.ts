@@ -87,7 +87,6 @@ export class Secrets implements SecretValues {
     return this.#store.remove(scope, name)
   }
 
-  /** Recorded uses, and what runs with a version at this moment. */
   report(scope: string, name: string): SecretReport | undefined {
     const entry = this.#store.find(scope, name)
     if (entry === undefined) return undefined

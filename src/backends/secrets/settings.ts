@@ -75,7 +75,6 @@ export const secretKeys = settings({
 })
 type SecretKeyValues = SettingsOf<typeof secretKeys>
 
-/** Plain data, for the worker thread. */
 export interface SecretSettings {
   /** Absolute; undefined: beside the database. */
   readonly keyFile?: string | undefined

@@ -14,7 +14,6 @@ interface StoreCall {
   /** Sent with POST; without it the call is a GET. */
   readonly body?: string
   readonly tls?: ConnectionOptions
-  /** What to do about an error status. */
   readonly advice: Readonly<Record<number, string>>
 }
 

@@ -10,11 +10,9 @@ export interface SecretReference {
 
 export type ResolvedSecret =
   | { readonly kind: 'value'; readonly text: string }
-  /** The path. */
   | { readonly kind: 'file'; readonly text: string }
   | { readonly kind: 'problem'; readonly message: string }
 
-/** Where engines find addresses and credentials. */
 export interface SecretPlaces {
   readonly env: Environment
   /** The directory with `token`, `ca.crt` and `namespace` of the pod. */

@@ -11,7 +11,6 @@ export interface FirstAdministrator {
   /** Undefined: a password is generated and announced. */
   readonly password: string | undefined
   readonly roles: readonly string[]
-  /** What to type for `fairlead <words>`. */
   readonly command: (words: string) => string
   /** Shows a text on the terminal; it holds a password and must not reach a log that is kept. */
   readonly announce: (text: string) => void

@@ -22,11 +22,9 @@ interface FormSourceOptions {
   configuredUser: ConfiguredUser | undefined
   /** The permission service is part of this process, so it learns about the configured user too. */
   permissionServiceEmbedded: boolean
-  /** What to type for `fairlead <words>`. */
   command: (words: string) => string
 }
 
-/** Opens the user store and prepares its first user. */
 export async function openFormSource(
   { configuredUser, firstAdmin }: FormSettings,
   context: MethodContext,

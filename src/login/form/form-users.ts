@@ -19,7 +19,6 @@ export class FormUsers {
     this.#adminRoles = new Set(adminRoles)
   }
 
-  /** By name. */
   list(): FormUser[] {
     return this.#users.list().map((user) => ({ ...user, isAdmin: this.#makesAdmin(user.roles) }))
   }

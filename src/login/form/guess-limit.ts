@@ -19,9 +19,7 @@ export type GuessDecision =
   | { readonly kind: 'wait'; readonly waitMs: number }
   | {
       readonly kind: 'judged'
-      /** The password was right. */
       succeed(): void
-      /** The password could not be checked. */
       withdraw(): void
     }
 
@@ -30,7 +28,6 @@ export interface Guesses {
   begin(guess: Guess, unlockedAtMs?: number): GuessDecision | Promise<GuessDecision>
 }
 
-/** How long a wrong password counts. */
 export const guessWindowMs = 15 * 60_000
 /** Failures within the window; from then on, one more each time that the share of one of them has passed. */
 export const limits = { pair: 10, browser: 10, network: 100, user: 50 } as const
@@ -114,10 +111,8 @@ export class GuessLimit implements Guesses {
 
 type Counter = readonly [failures: Failures, key: string]
 
-/** In milliseconds since the epoch. */
 interface FailureCount {
   readonly emptyAtMs: number
-  /** When it failed first. */
   readonly sinceMs: number
 }
 

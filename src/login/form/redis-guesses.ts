@@ -20,7 +20,6 @@ interface RedisGuessesOptions {
   /** Counts while Redis is unavailable. */
   fallback: Guesses
   log: FastifyBaseLogger
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 

@@ -46,7 +46,6 @@ type FormValues = SettingsOf<typeof formKeys>
 
 export type FormSettings = NonNullable<ReturnType<typeof toFormSettings>>
 
-/** Undefined while the method is off. */
 export function toFormSettings(keys: object, report: SettingsReport, surroundings: LoginSurroundings) {
   const values = formKeys.read(keys)
   const { firstAdmin } = values
@@ -65,7 +64,6 @@ export function toFormSettings(keys: object, report: SettingsReport, surrounding
   }
   return {
     key: formKey,
-    /** The one user of the configuration file, besides those of the user store. */
     configuredUser,
     /** The administrator that a start on an empty data directory creates; without password, one is generated. */
     firstAdmin,

@@ -36,9 +36,7 @@ export interface StoredUser {
 
 const minPasswordLength = 8
 
-/** A change made by a command is seen within this time. */
 const checkIntervalMs = 100
-/** Users that are remembered at most. */
 const maxKnown = 1000
 
 export class Users {

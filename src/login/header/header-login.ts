@@ -18,7 +18,6 @@ interface HeaderLoginOptions {
   origin: OriginSettings
   prepareUser: PrepareUser
   isServiceAccount: (name: string) => Promise<boolean | undefined>
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 

@@ -13,7 +13,6 @@ export const headerKeys = settings({
 
 export type HeaderSettings = NonNullable<ReturnType<typeof toHeaderSettings>>
 
-/** Undefined while the method is off. */
 export function toHeaderSettings(keys: object, report: SettingsReport) {
   const { enabled, cacheMinutes } = headerKeys.read(keys)
   if (!enabled) return undefined

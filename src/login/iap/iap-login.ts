@@ -17,7 +17,6 @@ interface IapLoginOptions {
   settings: IapSettings
   prepareUser: PrepareUser
   isServiceAccount: (name: string) => Promise<boolean | undefined>
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 

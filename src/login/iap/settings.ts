@@ -38,7 +38,6 @@ export const iapKeys = settings(
 )
 export type IapSettings = NonNullable<ReturnType<typeof toIapSettings>>
 
-/** Undefined while the method is off. */
 export function toIapSettings(keys: object, report: SettingsReport) {
   const { enabled, olderForm, audience = '', ...settings } = iapKeys.read(keys)
   if (!enabled) {

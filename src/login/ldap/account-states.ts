@@ -7,7 +7,6 @@ import { toUserKey } from '../../names/user-name.ts'
 interface AccountStatesOptions {
   /** @throws {Error} when the directory cannot say */
   ask: (username: string) => Promise<boolean>
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 

@@ -222,7 +222,6 @@ class AfterBind extends Error {
   }
 }
 
-/** The same search, with a trace of question and result. */
 function traced(search: Search, what: string, as: string, trace: Trace | undefined): Search {
   if (trace === undefined) return search
   return async (request) => {

@@ -18,7 +18,6 @@ interface LdapSourceOptions {
   settings: LdapSettings
   log: FastifyBaseLogger
   keep: Keep
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 

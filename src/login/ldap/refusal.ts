@@ -5,7 +5,6 @@ import { wantsChannelBinding } from '../../directory/advice.ts'
 export type RefusalNotice = 'expired' | 'restricted'
 
 export interface Refusal {
-  /** For the log. */
   readonly reason: string
   /** Only if the directory reports it after a correct password. */
   readonly notice?: RefusalNotice

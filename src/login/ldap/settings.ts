@@ -24,7 +24,6 @@ export const ldapKeys = settings(
 
 export type LdapSettings = NonNullable<ReturnType<typeof toLdapSettings>>
 
-/** Undefined when there is no login against a directory. */
 export function toLdapSettings(keys: object, report: SettingsReport) {
   const { enabled, olderForm, directory, usernameAttribute } = ldapKeys.read(keys)
   if (enabled) return { key: 'ldap.enabled', ...toDirectorySettings('ldap', directory, report), usernameAttribute }

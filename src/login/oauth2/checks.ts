@@ -147,5 +147,3 @@ function judgeAnswer(error: Error, tried: string, report: Reporter): Finding {
   if (error instanceof LoginFailure && error.kind === 'unavailable') return report.problem(tried, message, network)
   return report.warning(tried, message, 'read the message of the provider; a login may fail in the same way')
 }
-
-/** A query may hold a key. */

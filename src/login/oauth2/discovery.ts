@@ -4,10 +4,8 @@ import { LoginFailure } from './login-failure.ts'
 import type { Endpoints } from './presets.ts'
 import type { CallProvider } from './provider-http.ts'
 
-/** What was published, as far as the gateway needs it. */
 export interface ProviderMetadata {
   readonly endpoints: Endpoints
-  /** Algorithms that sign ID tokens. */
   readonly algorithms: readonly string[] | undefined
   /** The issuer names itself in each answer to a login (RFC 9207). */
   readonly namesItself: boolean

@@ -25,12 +25,10 @@ import { methodName } from './to-user.ts'
 interface OAuth2LoginOptions {
   /** At least one; the first judges bearer tokens. */
   providers: readonly OAuth2Provider[]
-  /** A fixed address of the login page. */
   entryAddress: string | undefined
   site: Site
   prepareUser: PrepareUser
   log: FastifyBaseLogger
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 
@@ -75,7 +73,6 @@ export class OAuth2Login implements LoginMethod {
   ]
   readonly #options: OAuth2LoginOptions
   readonly #verified: VerifiedCredentials<User>
-  /** Users whose login is not reported. */
   readonly #serviceAccounts = new WeakSet<User>()
   /** What the bearer token of a request was good for, for the pages that turn it into a session. */
   readonly #bearers = new WeakMap<FastifyRequest, LoginOutcome>()

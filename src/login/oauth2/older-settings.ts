@@ -5,7 +5,6 @@ import { type Registration, toRegistration } from './registration.ts'
 import type { OAuth2Values, OlderKeys } from './setting-keys.ts'
 
 interface OlderRegistration {
-  /** Where it is written. */
   readonly key: string
   readonly registration: Registration
   readonly entryAddress: string | undefined

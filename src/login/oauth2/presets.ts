@@ -14,9 +14,7 @@ export interface Endpoints {
   readonly authorizationUri?: string | undefined
   readonly tokenUri?: string | undefined
   readonly userInfoUri?: string | undefined
-  /** Keys that sign ID tokens. */
   readonly jwkSetUri?: string | undefined
-  /** As ID tokens name it. */
   readonly issuer?: string | undefined
 }
 
@@ -34,7 +32,6 @@ export type ClientAuthentication =
   | 'query'
   | 'none'
 
-/** How the access token is sent to the user-info address. */
 export type TokenPlace = 'header' | 'form' | 'query'
 
 export interface Preset {
@@ -46,7 +43,6 @@ export interface Preset {
   readonly tokenPlace?: TokenPlace
 }
 
-/** What presets need besides the name. */
 export interface Tenants {
   readonly azureTenantId: string | undefined
   readonly idcsTenantId: string | undefined

@@ -9,16 +9,13 @@ import { completeEndpoints } from './presets.ts'
 import type { CallProvider } from './provider-http.ts'
 import type { Registration } from './registration.ts'
 
-/** Everything that a login needs. */
 export interface Server {
   readonly authorizationUri: string
   readonly tokenUri: string
   readonly userInfoUri: string | undefined
   readonly jwkSetUri: string | undefined
   readonly issuer: string | undefined
-  /** Algorithms that sign tokens; undefined: not published. */
   readonly algorithms: readonly string[] | undefined
-  /** The issuer names itself in each answer to a login. */
   readonly namesItself: boolean
 }
 
@@ -26,7 +23,6 @@ export interface ProviderServerOptions {
   registration: Registration
   call: CallProvider
   log: FastifyBaseLogger
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 

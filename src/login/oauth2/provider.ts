@@ -19,20 +19,16 @@ import { isMember, loadUserInfo } from './user-info.ts'
 interface ProviderOptions extends ProviderServerOptions {
   /** Audiences of bearer tokens; empty: whatever the user-info address accepts. */
   audiences: readonly string[]
-  /** Whether a name is that of a service account of the platform. */
   isServiceAccount: (name: string) => Promise<boolean | undefined>
 }
 
-/** A user who may log in. */
 export interface ProviderUser {
   readonly user: User
   /** Its roles are the platform's own business: the login is not reported. */
   readonly isServiceAccount: boolean
-  /** How the provider compares names. */
   readonly nameCase: NameCase
 }
 
-/** What has to be remembered until the browser comes back. */
 interface AuthorizationRequest {
   readonly location: string
   readonly state: string
@@ -197,7 +193,6 @@ export class OAuth2Provider {
     return found
   }
 
-  /** The token has every attribute of the mapping. */
   #saysEnough(claims: UserAttributes): boolean {
     const { username, roles } = this.registration.mapping
     const has = (name: string | undefined) => name !== undefined && findAttribute(claims, name) !== undefined

@@ -13,7 +13,6 @@ import {
 import { parseRequirement, type Requirement } from './requirements.ts'
 import type { WrittenMapping } from './setting-keys.ts'
 
-/** A registration in the keys of one generation. */
 interface WrittenRegistration {
   readonly id: string
   readonly label: string
@@ -37,14 +36,11 @@ interface WrittenRegistration {
   readonly tokenWord: string
   readonly mapping: WrittenMapping | undefined
   readonly requirements: Readonly<Record<string, string>>
-  /** GitHub organisation of which a user has to be a member. */
   readonly organization: string | undefined
 }
 
-/** The gateway as a client of one provider. */
 export type Registration = Readonly<ReturnType<typeof toRegistration>>
 
-/** What messages call the settings of one generation. */
 interface SettingNames extends Record<'clientAuthentication' | 'tokenPlace' | 'requirements', string> {
   readonly endpoints: Readonly<Record<'authorizationUri' | 'tokenUri' | 'userInfoUri', string>>
 }
@@ -73,7 +69,6 @@ export function toRegistration(
     endpoints,
     tokenPlace: toTokenPlace(written.tokenPlace ?? preset?.tokenPlace, names.tokenPlace, report),
     mapping: toMapping(written.mapping, preset),
-    /** Whether the provider ignores case in user names. */
     nameCase: nameCaseOfProvider({
       name: provider,
       addresses: [...Object.values(endpoints), issuerUri].filter((uri) => uri !== undefined),

@@ -2,7 +2,6 @@
 import { isObject } from '../../json/values.ts'
 import { parseJavaPattern } from '../../settings/setting.ts'
 
-/** The claims of a user: ID token and user-info. */
 export type UserAttributes = Readonly<Record<string, unknown>>
 
 export interface Requirement {

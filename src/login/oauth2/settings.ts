@@ -32,7 +32,6 @@ export function toOAuth2Settings(keys: object, report: SettingsReport, { profile
   if (audiences.length > 0) checkAudience(registrations[0] as Registration, report)
   for (const registration of registrations) warn(registration, report)
   return {
-    /** Where the configuration stands. */
     key: used?.key ?? registrationKey,
     /** At least one; the first also judges bearer tokens. */
     registrations,
@@ -168,7 +167,6 @@ function checkAudience({ issuerUri, endpoints }: Registration, report: SettingsR
   report.problem(audienceKey, 'can only be checked with an issuer: set the issuer-uri of the provider of the first registration')
 }
 
-/** What works and may surprise. */
 function warn({ id, endpoints, redirectUri, scopes, issuerUri }: Registration, report: SettingsReport): void {
   for (const uri of Object.values(endpoints).filter((uri) => uri !== undefined)) {
     const { protocol, hostname } = new URL(uri)

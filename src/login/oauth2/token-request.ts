@@ -12,10 +12,8 @@ interface TokenRequest {
   readonly client: oauth.Client
   readonly clientAuthentication: oauth.ClientAuth
   readonly registration: Registration
-  /** As it came back from the provider. */
   readonly parameters: URLSearchParams
   readonly state: string
-  /** As it was sent when the login began. */
   readonly redirectUri: string
   /** Undefined: PKCE is switched off. */
   readonly verifier: string | undefined

@@ -7,13 +7,10 @@ import { escapeXml, namespaces } from './xml.ts'
 
 interface AuthnRequest {
   id: string
-  /** Our own name. */
   entityId: string
-  /** Where the answer shall go. */
   consumerUrl: string
   destination: string
   nameIdFormat: string | undefined
-  /** Milliseconds since the epoch. */
   nowMs: number
 }
 

@@ -15,7 +15,6 @@ const keyTransports = ['http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p', 'http:
 /** One for each recipient of the same assertion. */
 const maxWrappedKeys = 10
 
-/** What the identity provider may use, for our metadata. */
 export const encryptionMethods: readonly string[] = [...ciphers, ...keyTransports]
 
 /** @param encrypted An `EncryptedAssertion` of a response whose signature has been verified @throws {SamlRefused} */

@@ -11,7 +11,6 @@ import { readCertificateFile, readLocation } from './key-store.ts'
 import { isAddress, type SamlRegistration } from './settings.ts'
 
 export interface IdentityProviderSource {
-  /** As of the last good copy. */
   current(): IdentityProvider
   close(): void
 }

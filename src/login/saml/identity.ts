@@ -10,7 +10,6 @@ import type { SamlSettings } from './settings.ts'
 
 type IdentityMapping = SamlSettings['mapping']
 
-/** What an operator should know about the values of the roles attribute. */
 export interface RoleNotes {
   /** A value that looks like a distinguished name and is none. */
   skipped(value: string): void

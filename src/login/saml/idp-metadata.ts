@@ -9,11 +9,8 @@ export interface IdentityProvider {
   /** Addresses for requests by binding; at least one is there. */
   readonly signOn: { readonly redirect?: string; readonly post?: string }
   readonly wantsSignedRequests: boolean
-  /** Keys that its signatures are checked with. */
   readonly keys: readonly KeyObject[]
-  /** What the keys stand in. */
   readonly certificates: readonly X509Certificate[]
-  /** When the metadata says that it ends, in milliseconds since the epoch. */
   readonly validUntilMs?: number
 }
 

@@ -9,7 +9,6 @@ import { SamlLogin } from './saml-login.ts'
 import { isAddress, type SamlRegistration, type SamlSettings } from './settings.ts'
 import { openUsedAssertions } from './used-assertions.ts'
 
-/** The keys of one registration with an identity provider. */
 interface RegistrationKeys {
   readonly signing: readonly KeyPair[]
   readonly decryption: readonly KeyPair[]
@@ -47,7 +46,6 @@ export async function checkSamlFiles(settings: SamlSettings, report: SettingsRep
 }
 
 interface LoadedRegistration {
-  /** Undefined where it was not queried. */
   identityProvider: IdentityProvider | undefined
   opened?: RelyingParty
 }
@@ -55,7 +53,6 @@ interface LoadedRegistration {
 /** @throws {Error} when there is no usable metadata */
 type LoadRegistration = (registration: SamlRegistration, keys: RegistrationKeys) => Promise<LoadedRegistration>
 
-/** The usable parts; all others are reported. */
 async function readMaterial(settings: SamlSettings, load: LoadRegistration, tell: Tell): Promise<LoadedRegistration[]> {
   const { keyStore, registrations } = settings
   const store = keyStore && attempt(tell, 'saml.keyStore', () => readKeyStore(keyStore))

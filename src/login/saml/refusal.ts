@@ -8,7 +8,6 @@ export class SamlRefused extends Error {
   }
 }
 
-/** Throws unless the condition holds. */
 export function refuseUnless(condition: boolean, reason: string): asserts condition {
   if (!condition) throw new SamlRefused(reason)
 }

@@ -51,7 +51,6 @@ export class RelyingParty {
     return this.#options.settings.signRequests ?? (this.identityProvider.wantsSignedRequests && this.#options.signing.length > 0)
   }
 
-  /** Undefined when requests are not signed. */
   get signer(): RequestSigner | undefined {
     const [pair] = this.#options.signing
     return this.signsRequests && pair !== undefined ? { ...pair, hash: this.#options.hash } : undefined

@@ -29,9 +29,7 @@ export interface Expectation {
   sha1: boolean
   /** How long ago people may have authenticated themselves; undefined: does not matter. */
   maxAuthenticationAgeMs: number | undefined
-  /** Milliseconds since the epoch. */
   nowMs: number
-  /** Follows the checks. */
   trace?: Trace
 }
 
@@ -110,7 +108,6 @@ export function checkContent(text: string, expected: Expectation): AcceptedAsser
   return checkAssertion(assertion, { answered, isSigned: signedResponse !== undefined }, expected)
 }
 
-/** What the response says around the assertion. */
 interface Frame {
   /** The request that it says it answers. */
   answered: string | undefined
@@ -177,7 +174,6 @@ function checkStatus(status: XmlElement | undefined): void {
 }
 
 interface ResponseText {
-  /** As it was sent. */
   document: XmlText
   /** What of it was signed; the document itself when the response is not signed. */
   response: XmlText

@@ -32,14 +32,12 @@ interface SamlLoginOptions {
   usedAssertions: Records
   site: Site
   log: FastifyBaseLogger
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 
 /** A refusal with a reason that the browser may see. */
 class UnknownRequest extends SamlRefused {}
 
-/** Time limit of a login at the identity provider. */
 const maxPendingMs = 60 * 60_000
 /** Form encoding triples a character at worst; base64 has few that need it. */
 const maxFormBytes = maxResponseLength + maxResponseLength / 4

@@ -200,7 +200,6 @@ type WrittenRegistration = z.output<typeof Registration>
 export type SamlSettings = NonNullable<ReturnType<typeof toSamlSettings>>
 export type SamlRegistration = NonNullable<ReturnType<typeof toRegistration>>
 
-/** Undefined when it is off. */
 export function toSamlSettings(keys: object, report: SettingsReport) {
   const { enabled, olderForm, ...values } = samlKeys.read(keys)
   if (!enabled) {
@@ -252,7 +251,6 @@ function toRegistrations(values: RegistrationValues, report: SettingsReport): Sa
   return registrations
 }
 
-/** What starts, and what an operator should know about it. */
 function noteWeakness({ id, entityId, identityProvider }: SamlRegistration, report: SettingsReport): void {
   if (/\{base(?:Url|Host)\}/.test(entityId)) {
     report.notice(
@@ -374,7 +372,6 @@ function toIdentityProvider(
 }
 
 interface CredentialLocations {
-  /** The setting that names them. */
   key: string
   privateKey: string
   certificate: string
@@ -392,7 +389,6 @@ function toPairs(
   })
 }
 
-/** Whether metadata comes from a server. */
 export function isAddress(location: string): boolean {
   return /^https?:\/\//i.test(location)
 }

@@ -59,10 +59,8 @@ const maxPrefixList = 256
 const textNode = 3
 const cdataNode = 4
 
-/** Whose signatures count. */
 export interface Trust {
   readonly keys: readonly KeyObject[]
-  /** Whether a signature or digest with SHA-1 is accepted. */
   readonly sha1: boolean
 }
 
@@ -271,7 +269,6 @@ export function signEnveloped(
   return signed.getSignedXml()
 }
 
-/** The identifier of the algorithm that this key signs with. */
 export function signatureAlgorithmFor(key: KeyObject, hash: RequestHash): string {
   const family = key.asymmetricKeyType === 'ec' ? 'ecdsa' : 'rsa'
   return hash === 'sha1' ? `${xmldsig}${family}-sha1` : `${more}${family}-${hash}`

@@ -21,7 +21,6 @@ export interface XmlLimits {
   readonly attributesOfTag: number
   /** Declarations of namespaces that hold at one place. */
   readonly namespaces: number
-  /** Length of a tag in characters. */
   readonly tagLength: number
   /** Such as `&amp;`. */
   readonly references: number
@@ -158,7 +157,6 @@ function toTag(tag: string, start: number, attributes: number): ScannedTag {
   return { kind, name, start, end: start + tag.length, attributes, namespaces }
 }
 
-/** Without its prefix. */
 export function localNameOf({ name }: Tag): string {
   return name.slice(name.indexOf(':') + 1)
 }

@@ -88,7 +88,6 @@ export function isElement(element: XmlElement, namespace: Namespace, name: strin
   return element.localName === name && element.namespaceURI === namespaces[namespace]
 }
 
-/** All children that are elements. */
 export function elementsOf(element: XmlElement): XmlElement[] {
   return Array.from(element.childNodes).filter((node): node is XmlElement => isElementNode(node))
 }

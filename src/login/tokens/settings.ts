@@ -50,7 +50,6 @@ export const tokenKeys = settings(
 )
 export type TokenSettings = NonNullable<ReturnType<typeof toTokenSettings>>
 
-/** Undefined while there are no tokens. */
 export function toTokenSettings(
   values: SettingsOf<typeof tokenKeys>,
   report: SettingsReport,

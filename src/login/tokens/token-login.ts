@@ -23,7 +23,6 @@ interface TokenLoginOptions {
   prepareUser: PrepareUser
   /** The methods by which users log in who create tokens. */
   methods: readonly LoginMethod[]
-  /** Whether the extra port without TLS is guarded like the main one. */
   legacyPortLogin: boolean
 }
 
@@ -129,7 +128,6 @@ export class TokenLogin implements LoginMethod {
     return { kind: 'user', user: await prepareUser(user, undefined, 'insensitive') }
   }
 
-  /** The user of the token, or why there is none. */
   async #findUser({ id, principal, method, era }: StoredToken): Promise<User | string> {
     const known = principal.type === 'USER' ? this.#options.methods.find(({ name }) => name === method) : undefined
     const current = known?.currentUser?.(principal.id)

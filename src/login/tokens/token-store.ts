@@ -23,7 +23,6 @@ const TokenLimits = z.object({
   readOnly: z.boolean(),
   /** Lower case. */
   applications: z.array(z.string()).readonly().optional(),
-  /** Operation ids. */
   operations: z.array(z.string()).readonly().optional(),
 })
 export type TokenLimits = z.infer<typeof TokenLimits>
@@ -37,7 +36,6 @@ const TokenSecret = z.object({
 })
 export type TokenSecret = z.infer<typeof TokenSecret>
 
-/** All times in milliseconds since the epoch. */
 const StoredToken = z.object({
   id: z.string(),
   /** Unique among the tokens of one principal. */
@@ -63,7 +61,6 @@ const StoredContent = StoredToken.extend({ version: z.literal(version) })
 
 interface LoadedToken {
   readonly token: StoredToken
-  /** With what later versions have added. */
   readonly content: object
   readonly text: string
 }
@@ -80,9 +77,7 @@ interface TokenRecords {
 interface TokenStoreOptions {
   dataDir: string
   redis?: Redis | undefined
-  /** Beginning of the keys in Redis. */
   redisKeyPrefix: string
-  /** Milliseconds since the epoch. */
   now: () => number
   log: Pick<Logger, 'warn'>
 }

@@ -18,9 +18,7 @@ interface TokensOptions {
   settings: TokenSettings
   store: TokenStore
   log: FastifyBaseLogger
-  /** See `CurrentUser`. Default: users have none. */
   eraOf?: (username: string, method: string) => number | undefined
-  /** Milliseconds since the epoch. */
   now?: () => number
 }
 

@@ -109,7 +109,6 @@ function allowsClients({ extensions }: Certificate): boolean {
   return value === undefined || readChildren(readDer(value), derTag.sequence).map(readOid).includes(oid.clientAuthentication)
 }
 
-/** The first octet of a bit string. */
 function bitsOf({ extensions }: Certificate, type: string): number | undefined {
   const value = extensions.get(type)
   if (value === undefined) return undefined

@@ -68,14 +68,12 @@ export const x509Keys = settings(
 )
 type X509Values = SettingsOf<typeof x509Keys>
 
-/** Whether certificates are expected from proxies. */
 export function hasCertificateHeader({ enabled, olderForm, header }: X509Values): boolean {
   return (enabled || olderForm) && header !== undefined
 }
 
 export type X509Settings = NonNullable<ReturnType<typeof toX509Settings>>
 
-/** Undefined while the method is off. */
 export function toX509Settings(keys: object, report: SettingsReport, { listeners, origin }: LoginSurroundings) {
   const { enabled, olderForm, debounces, debounceMs, ...settings } = x509Keys.read(keys)
   if (!enabled && !olderForm) return undefined
@@ -94,7 +92,6 @@ export function toX509Settings(keys: object, report: SettingsReport, { listeners
     /** The main port asks for certificates. */
     asksOnMain: asked,
     hasOwnPort: listeners.apiPort !== undefined,
-    /** Whether the extra port without TLS is guarded like the main one. */
     legacyLogin: listeners.legacyLogin,
     debounceMs: debounces ? debounceMs : undefined,
   }
@@ -103,7 +100,6 @@ export function toX509Settings(keys: object, report: SettingsReport, { listeners
 interface CertificatePorts {
   /** Certificates of connections to the main port count. On a port of their own they always do. */
   readonly mainConnection: boolean
-  /** Whether the method guards a port. */
   readonly guards: Readonly<Record<ListenerKind, boolean>>
 }
 

@@ -32,7 +32,6 @@ interface X509LoginOptions {
   prepareUser: PrepareUser
   objectionTo: ObjectionTo
   log: FastifyBaseLogger
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 
@@ -107,7 +106,6 @@ export class X509Login implements LoginMethod {
     return readProxyCertificate(raw, settings.header, trust, now())
   }
 
-  /** The user, or the reason why the certificate does not count. */
   async #admit(certificate: Certificate, trace?: Trace): Promise<User | string> {
     const { settings, trust, permissions, prepareUser, now } = this.#options
     // A connection may last longer than the certificate that opened it.

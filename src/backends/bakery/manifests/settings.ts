@@ -45,7 +45,6 @@ export const manifestBakeKeys = settings(
   },
   { 'helm.overridesFileThreshold': 'Each override is an argument, whatever its length.' },
 )
-/** Plain data. */
 export type ManifestBakeSettings = SettingsOf<typeof manifestBakeKeys>
 
 export type ProgramName = keyof ManifestBakeSettings['programs']

@@ -32,7 +32,6 @@ export const jenkinsKeys = settings({
   masters: setting(mastersKey, z.array(Master).default([])).describe('Servers of Jenkins.'),
 })
 
-/** Plain data, for the worker thread. */
 export interface JenkinsSettings extends HostSettings {
   readonly address: string
   /** Value of the header `Authorization`. */
@@ -41,7 +40,6 @@ export interface JenkinsSettings extends HostSettings {
   readonly skipHostnameVerification: boolean
 }
 
-/** Undefined while Jenkins is switched off. */
 export function toJenkinsSettings(keys: object, report: SettingsReport): readonly JenkinsSettings[] | undefined {
   const { enabled, masters } = jenkinsKeys.read(keys)
   const listed = { hosts: masters, key: mastersKey, enabled, enabledBy: 'jenkins.enabled' }

@@ -23,7 +23,6 @@ const jobName = z
   .string()
   .regex(/^[^\s/?#%](?:[^?#%]*[^\s/?#%])?$/, 'must not begin or end with "/" or a blank, or contain "?", "#" or "%"')
 
-/** Whose builds these are, and of what. */
 const owner = {
   name: jobName.describe('Its name; `/` makes folders.'),
   application: z.string().min(1).optional().describe('Application that it belongs to: its secrets, and its share of the queue.'),
@@ -119,12 +118,10 @@ export const localBuildKeys = settings({
   ).describe('Seconds after which the list of jobs of a repository is read again.'),
 })
 
-/** Plain data. */
 export type LocalBuildSettings = ReturnType<typeof localBuildKeys.read> & { readonly maxQueuedOfApplication: number }
 export type ConfiguredJob = LocalBuildSettings['jobs'][number]
 export type JobSource = LocalBuildSettings['sources'][number]
 
-/** Undefined where there are no jobs. */
 export function toLocalBuildSettings(keys: object, report: SettingsReport): LocalBuildSettings | undefined {
   const read = localBuildKeys.read(keys)
   const names = new Set<string>()

@@ -136,7 +136,6 @@ const AccountKeys = z.strictObject({
   kubectlPath: ignored(older),
 })
 
-/** With what follows from other keys; plain data. */
 const Account = AccountKeys.transform(({ kubectlRequestTimeoutSeconds, rawResourcesEndpointConfig, ...account }) => ({
   ...account,
   environment: account.environment ?? account.name,

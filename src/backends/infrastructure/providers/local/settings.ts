@@ -175,11 +175,9 @@ export const localKeys = settings({
   ),
 })
 
-/** Plain data. */
 export type LocalSettings = NonNullable<ReturnType<typeof toLocalSettings>>
 export type LocalAccountSettings = LocalSettings['accounts'][number]
 
-/** Those that load balancers of an account may use. */
 export function certificatesOf({ certificates }: Pick<LocalSettings, 'certificates'>, account: string) {
   return certificates.filter(({ accounts }) => accounts?.includes(account) !== false)
 }

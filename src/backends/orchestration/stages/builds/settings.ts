@@ -6,5 +6,4 @@ export const scriptKeys = settings({
   job: setting('script.job', optionalText).describe('That job, unless the stage names one.'),
 })
 
-/** Plain data, for the worker thread. */
 export type ScriptSettings = Readonly<SettingsOf<typeof scriptKeys>>

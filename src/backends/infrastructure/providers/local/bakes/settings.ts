@@ -95,7 +95,6 @@ export const bakeKeys = settings({
     'Bakes that one user may have running; more are answered with 429.',
   ),
 })
-/** Plain data. */
 export type BakeSettings = ReturnType<typeof toBakeSettings>
 
 const everything: TemplateStep = { kind: 'copy', from: '.', to: '.' }
