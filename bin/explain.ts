@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Config } from '../src/config/config.ts'
 import { type Explanation, explainLogin, type Judgement } from '../src/doctor/explain-login.ts'
 import { findMistake, findPublicAddress } from '../src/doctor/public-address.ts'
-import { parseIfJson } from '../src/json/json.ts'
-import { isObject } from '../src/json/values.ts'
+import { parseObject } from '../src/json/values.ts'
 import { joinNames, type LoginCredentials } from '../src/login/trace.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
@@ -121,8 +120,8 @@ function readText(file: string): string {
 }
 
 function readObject(file: string): Record<string, unknown> {
-  const value = parseIfJson(readText(file))
-  if (isObject(value)) return value
+  const value = parseObject(readText(file))
+  if (value !== undefined) return value
   throw new Error(`${file} holds no JSON object`)
 }
 

@@ -12,7 +12,8 @@ import { providerTypes } from '../src/backends/infrastructure/providers/all.ts'
 import type { UploadLimits } from '../src/backends/infrastructure/providers/provider-type.ts'
 import { GatewayError } from '../src/errors.ts'
 import { parseIfJson } from '../src/json/json.ts'
-import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../src/json/values.ts'
+import { list, or, type ShapeOf, shape } from '../src/json/shape.ts'
+import { textOf } from '../src/json/values.ts'
 import { parseImageId } from '../src/ports/image-file.ts'
 import { standalone } from '../src/settings/standalone.ts'
 import { socketPathFor } from '../src/storage/socket-path.ts'
@@ -67,7 +68,7 @@ interface Input {
 const actions: Readonly<Record<string, (send: Send, input: Input) => Promise<string>>> = {
   async push(send, { id, path, values, limits }) {
     const query = toQuery(values)
-    const image = objectOf(
+    const image = toImage(
       await withArchive(path, limits, ({ file, bytes, digest }) =>
         send({
           method: 'PUT',
@@ -84,8 +85,9 @@ const actions: Readonly<Record<string, (send: Send, input: Input) => Promise<str
     return `image ${id} stored: ${describeContent(image)}\n`
   },
   async list(send) {
-    const images = objectsOf(await send({ method: 'GET', path: standalone.imagesPath }))
-    return images.map((image) => `${[image['imageId'], createdAt(image), describeContent(image)].join('\t')}\n`).join('')
+    const images = list(toImage)(await send({ method: 'GET', path: standalone.imagesPath }))
+    const lines = images.map((image) => [image.imageId, image.attributes.creationDate, describeContent(image)].join('\t'))
+    return lines.map((line) => `${line}\n`).join('')
   },
   async show(send, { id }) {
     return `${JSON.stringify(await send({ method: 'GET', path: pathOf(id) }), undefined, 2)}\n`
@@ -140,13 +142,15 @@ function toQuery({ account, region, label = [], tag = [] }: Values): string {
   return query.size === 0 ? '' : `?${query}`
 }
 
-function describeContent(image: JsonObject): string {
-  const { size, digest, origin } = objectOf(image['attributes'])
-  return `${String(size)} bytes, ${String(digest)}, by ${textOf(objectOf(origin)['kind']) ?? 'upload'}`
-}
+const origin = shape({ kind: or(textOf, 'upload') })
+const toImage = shape({
+  imageId: textOf,
+  attributes: shape({ size: String, digest: String, creationDate: String, origin }),
+})
+const toRefusal = shape({ message: textOf })
 
-function createdAt(image: JsonObject): string {
-  return String(objectOf(image['attributes'])['creationDate'])
+function describeContent({ attributes: { size, digest, origin } }: ShapeOf<typeof toImage>): string {
+  return `${size} bytes, ${digest}, by ${origin.kind}`
 }
 
 interface Archive {
@@ -320,5 +324,5 @@ function explainAbsence({ code, message }: NodeJS.ErrnoException, socketPath: st
 function explainRefusal(status: number, text: string): string {
   if (status === 401) return 'A login is needed: put an API token into the variable FAIRLEAD_TOKEN.'
   // A proxy in between answers with a page.
-  return textOf(fieldOf(parseIfJson(text), 'message')) ?? `The answer was ${status}.`
+  return toRefusal(parseIfJson(text)).message ?? `The answer was ${status}.`
 }

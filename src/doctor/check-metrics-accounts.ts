@@ -4,11 +4,14 @@ import type { Config } from '../config/config.ts'
 import { GatewayError } from '../errors.ts'
 import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../findings/finding.ts'
 import { parseIfJson } from '../json/json.ts'
-import { fieldOf, listOf, textOf } from '../json/values.ts'
+import { shape } from '../json/shape.ts'
+import { listOf, textOf } from '../json/values.ts'
 import { formatQuery } from '../net/encode-path.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { findEmbedded, notRunning, type Target } from './check-services.ts'
 import { openQuestions } from './open-questions.ts'
+
+const toRefusal = shape({ message: textOf })
 
 export function checkMetricsAccounts(config: Pick<Config, 'upstreams' | 'backends'>, { checkMs }: Timeouts): Check[] {
   if (config.upstreams.services.kayenta.kind !== 'embedded') return []
@@ -48,7 +51,7 @@ async function tryAccount({ service, address, tls }: Target, { name, source, rep
     // As Fairlead itself: the account may be for some users only.
     const { status, text } = await upstreams.call(service, { path, headers: { [backendHeader]: 'true' } }, anonymousIdentity)
     const body = parseIfJson(text)
-    if (status !== 200) return problem(textOf(fieldOf(body, 'message')) ?? `the canary service answers ${status}`)
+    if (status !== 200) return problem(toRefusal(body).message ?? `the canary service answers ${status}`)
     return report.ok(tried, `it names ${listOf(body).length}`)
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error

@@ -1,4 +1,5 @@
 /** Kinds of definitions that move, and the keys under which they are stored. */
+import { type ShapeOf, shape } from '../json/shape.ts'
 import { isObject, type JsonObject, numberOf, textOf } from '../json/values.ts'
 import { foldName } from '../names/fold-name.ts'
 
@@ -29,25 +30,32 @@ export function isKind(text: unknown): text is Kind {
   return typeof text === 'string' && Object.hasOwn(kinds, text)
 }
 
+const toDocument = shape({
+  application: textOf,
+  name: textOf,
+  id: textOf,
+  tag: textOf,
+  digest: textOf,
+  writtenMs: [numberOf, 'updateTs', 'lastModified', 'timestamp'],
+})
+
 export function keyOf(kind: Kind, document: JsonObject): string | undefined {
-  const application = textOf(document['application'])
+  const { application, name, id, ...version } = toDocument(document)
   if (kind === 'notifications') return application === undefined ? 'global' : `application/${foldName(application)}`
-  const name = textOf(document['name'])
   if (kind === 'applications' || kind === 'permissions' || kind === 'serviceAccounts') return name && foldName(name)
-  const id = textOf(document['id'])
-  return id && foldName(kind === 'templates' ? templateVersion(id, document) : id)
+  return id && foldName(kind === 'templates' ? templateVersion(id, version) : id)
 }
 
 /** As in Front50, whose copy under a digest has a tag, too. */
-function templateVersion(id: string, { tag, digest }: JsonObject): string {
+function templateVersion(id: string, { tag, digest }: Pick<ShapeOf<typeof toDocument>, 'tag' | 'digest'>): string {
   if (/[:@]/.test(id)) return id
-  if (textOf(digest)) return `${id}@sha256:${digest}`
-  return textOf(tag) ? `${id}:${tag}` : id
+  if (digest) return `${id}@sha256:${digest}`
+  return tag ? `${id}:${tag}` : id
 }
 
 /** When a version was written, in milliseconds since the epoch. */
-export function writtenMs({ updateTs, lastModified, timestamp }: JsonObject): number | undefined {
-  return numberOf(updateTs) ?? numberOf(lastModified) ?? numberOf(timestamp)
+export function writtenMs(version: JsonObject): number | undefined {
+  return toDocument(version).writtenMs
 }
 
 const stamps = new Set(['createTs', 'updateTs', 'lastModified', 'lastModifiedBy', 'timestamp', 'index'])

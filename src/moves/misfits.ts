@@ -7,7 +7,8 @@ import { notificationTypeOf } from '../backends/notifications/types/all.ts'
 import { typesRunElsewhere } from '../backends/orchestration/stages/unknown-types.ts'
 import { mask } from '../backends/pipelines/secret-names.ts'
 import type { Config } from '../config/config.ts'
-import { fieldOf, isObject, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf } from '../json/values.ts'
+import { list, shape } from '../json/shape.ts'
+import { isTrue, type JsonObject, objectsOf, textOf } from '../json/values.ts'
 import { foldName } from '../names/fold-name.ts'
 import { templateOf } from '../pipeline-templates/references.ts'
 
@@ -18,10 +19,19 @@ export interface Surroundings {
   readonly channels: ReadonlySet<string> | undefined
 }
 
+const account = { account: textOf, credentials: textOf }
+const toNames = list(shape({ name: textOf }))
+const toProvider = shape({ accounts: objectsOf })
+const toStage = shape({ ...account, cluster: shape(account), source: shape(account), clusters: list(shape(account)) })
+const toNotified = shape({ notifications: list(shape({ type: textOf })) })
+const isOn = (enabled: unknown) => isTrue(enabled ?? true)
+const toTriggers = list(shape({ enabled: isOn, type: String, master: textOf, runAsUser: textOf }))
+type Trigger = ReturnType<typeof toTriggers>[number]
+
 export function toSurroundings({ backends, upstreams }: Config): Surroundings {
   const { clouddriver, igor, echo } = upstreams.services
   const providers = Object.values(backends.infrastructure?.providers ?? {})
-  const accounts = providers.flatMap((provider) => objectsOf(fieldOf(provider, 'accounts')))
+  const accounts = providers.flatMap((provider) => toProvider(provider).accounts)
   const servers = Object.entries(backends.buildServers ?? {})
   const buildServers = servers.flatMap(([id, settings]) => (Array.isArray(settings) ? namesOf(settings) : [id]))
   const channels = Object.keys(backends.notifications?.types ?? {}).map((id) => id.toLowerCase())
@@ -32,8 +42,8 @@ export function toSurroundings({ backends, upstreams }: Config): Surroundings {
   }
 }
 
-function namesOf(list: unknown): string[] {
-  return objectsOf(list).flatMap(({ name }) => textOf(name) ?? [])
+function namesOf(listed: unknown): string[] {
+  return toNames(listed).flatMap(({ name }) => name ?? [])
 }
 
 /** @param pipeline Already stored, as well as templates and service accounts. */
@@ -53,7 +63,7 @@ export function findMisfits(definitions: Definitions, pipeline: JsonObject, surr
     isTemplateMissing ? `The template "${template}" does not exist here: move it first.` : undefined,
     ...missingAccounts(stages, surroundings),
     refusalOf(() => checkTriggers(definitions, judged)),
-    ...objectsOf(pipeline['triggers']).flatMap((trigger) => triggerMisfits(definitions, trigger, surroundings)),
+    ...toTriggers(pipeline['triggers']).flatMap((trigger) => triggerMisfits(definitions, trigger, surroundings)),
     ...missingChannels([pipeline, ...stages], surroundings),
     JSON.stringify(pipeline).includes(`"${mask}"`)
       ? 'Secrets of its triggers were not shown to this command: enter them again, or move with a file.'
@@ -71,15 +81,17 @@ function missingAccounts(stages: readonly JsonObject[], { accounts }: Surroundin
 }
 
 function accountsIn(stage: JsonObject): string[] {
-  const places = [stage, objectOf(stage['cluster']), objectOf(stage['source']), ...objectsOf(stage['clusters'])]
-  return places.flatMap(({ account, credentials }) => [account, credentials].flatMap((name) => textOf(name) ?? []))
+  const { cluster, source, clusters, ...own } = toStage(stage)
+  const names = [own, cluster, source, ...clusters].flatMap(({ account, credentials }) => [account, credentials])
+  return names.filter((name) => name !== undefined)
 }
 
-function triggerMisfits(definitions: Definitions, trigger: JsonObject, { buildServers }: Surroundings): string[] {
-  if (!isTrue(trigger['enabled'] ?? true)) return []
-  const type = String(trigger['type'])
-  const server = textOf(trigger['master'])
-  const user = textOf(trigger['runAsUser'])
+function triggerMisfits(
+  definitions: Definitions,
+  { enabled, type, master: server, runAsUser: user }: Trigger,
+  { buildServers }: Surroundings,
+): string[] {
+  if (!enabled) return []
   const sentences: string[] = []
   if (server !== undefined && buildServers !== undefined && !buildServers.has(server))
     sentences.push(
@@ -93,9 +105,7 @@ function triggerMisfits(definitions: Definitions, trigger: JsonObject, { buildSe
 /** Channels of notifications of the pipeline and of its stages. */
 function missingChannels(places: readonly JsonObject[], { channels }: Surroundings): string[] {
   if (channels === undefined) return []
-  const types = places
-    .flatMap(({ notifications }) => listOf(notifications))
-    .flatMap((one) => (isObject(one) ? (textOf(one['type']) ?? []) : []))
+  const types = places.flatMap((place) => toNotified(place).notifications).flatMap(({ type }) => type ?? [])
   return [...new Set(types)]
     .filter((type) => !channels.has(type.toLowerCase()))
     .map((type) =>

@@ -1,5 +1,6 @@
 /** Definitions of a Front50, or of a Gate or another Fairlead, by its API. */
 import { parseJson } from '../json/json.ts'
+import { shape } from '../json/shape.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json/values.ts'
 import { contentOf, type Kind, type MovedObject } from './kinds.ts'
 
@@ -12,6 +13,8 @@ export interface RemoteSource {
 }
 
 const answerMs = 60_000
+const toNamed = shape({ id: textOf, name: textOf })
+const toApplication = shape({ attributes: objectOf })
 
 interface List {
   readonly kind: Kind
@@ -65,9 +68,9 @@ export async function* readGate(source: RemoteSource): AsyncGenerator<MovedObjec
   for (const project of await readList(source, '/projects')) yield { kind: 'projects', versions: [project] }
   for (const { name } of await readList(source, '/applications')) {
     const path = encodeURIComponent(String(name))
-    const { attributes } = objectOf(await read(source, `/applications/${path}?expand=false`))
+    const { attributes } = toApplication(await read(source, `/applications/${path}?expand=false`))
     // Gate adds accounts of the infrastructure.
-    const { permissions, accounts: _found, ...application } = objectOf(attributes)
+    const { permissions, accounts: _found, ...application } = attributes
     yield { kind: 'applications', versions: [{ name, ...application }] }
     if (permissions !== undefined) yield { kind: 'permissions', versions: [{ name, permissions }] }
     const notifications = objectOf(await read(source, `/notifications/application/${path}`))
@@ -88,7 +91,8 @@ async function readVersions(
   { kind, historyPath }: Pick<List, 'kind' | 'historyPath'>,
   live: JsonObject,
 ): Promise<Pick<MovedObject, 'versions' | 'lacksHistory'>> {
-  const key = kind === 'applications' ? textOf(live['name'])?.toLowerCase() : textOf(live['id'])
+  const { id, name } = toNamed(live)
+  const key = kind === 'applications' ? name?.toLowerCase() : id
   if (historyPath === undefined || key === undefined) return { versions: [live] }
   // A limit of 1 asks for the live object.
   const limit = Math.max(source.mostVersions, 2)

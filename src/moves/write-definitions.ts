@@ -5,12 +5,14 @@ import { checkNameIsFree, checkPipelineTypes, checkPlace } from '../backends/def
 import { refusal, refusalOf } from '../backends/definitions/requests.ts'
 import { checkBody } from '../backends/requests/check-body.ts'
 import { PermissionFields } from '../backends/rights/application-permissions.ts'
+import { shape } from '../json/shape.ts'
 import { type JsonObject, objectsOf, textOf, textsOf, withoutNulls } from '../json/values.ts'
 import { foldName } from '../names/fold-name.ts'
 import { contentOf, type Kind, keyOf, kinds, type MovedObject, writtenMs } from './kinds.ts'
 import { findMisfits, type Surroundings } from './misfits.ts'
 import type { OpenDefinitions } from './open-definitions.ts'
 
+const toOwner = shape({ name: textOf, application: textOf })
 const outcomes = ['new', 'equal', 'different', 'replaced', 'refused'] as const
 type Outcome = (typeof outcomes)[number]
 
@@ -79,7 +81,7 @@ function take(opened: OpenDefinitions, { kind, versions, lacksHistory }: MovedOb
 
 /** Front50 keeps what belonged to an application that was deleted, where the deletion failed. */
 function orphaned({ applications }: Definitions, kind: Kind, live: JsonObject): string[] {
-  const name = textOf(live[kind === 'permissions' ? 'name' : 'application'])
+  const name = toOwner(live)[kind === 'permissions' ? 'name' : 'application']
   if (kind === 'applications' || name === undefined || applications.has(foldName(name))) return []
   return [`The application "${name}" does not exist: create it, or delete this.`]
 }

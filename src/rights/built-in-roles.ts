@@ -1,5 +1,6 @@
 /** Roles of a standalone instance: what a user may do where neither an application nor an account names roles. */
-import { fieldOf, objectOf, objectsOf } from '../json/values.ts'
+import { list, shape } from '../json/shape.ts'
+import { objectOf, textOf } from '../json/values.ts'
 import { ownUser } from '../runtime/own-user.ts'
 import { standalone } from '../settings/standalone.ts'
 import type { Authorization, PermissionView } from './permissions.ts'
@@ -56,12 +57,13 @@ interface OwnAccount {
   readonly isOpen: boolean
 }
 
+const toOwn = shape({ accounts: list(shape({ name: String, user: textOf, permissions: objectOf })) })
+
 /** Accounts of this machine whose programs run as the user of this process. */
 export function ownAccounts(infrastructure: { readonly providers: Readonly<Record<string, unknown>> } | undefined): OwnAccount[] {
-  const accounts = objectsOf(fieldOf(infrastructure?.providers[standalone.provider], 'accounts'))
-  return accounts
-    .filter(({ user }) => user === undefined || user === ownUser()?.username)
-    .map(({ name, permissions }) => ({ name: String(name), isOpen: Object.keys(objectOf(permissions)).length === 0 }))
+  return toOwn(infrastructure?.providers[standalone.provider])
+    .accounts.filter(({ user }) => user === undefined || user === ownUser()?.username)
+    .map(({ name, permissions }) => ({ name, isOpen: Object.keys(permissions).length === 0 }))
 }
 
 /** Why only administrators change an account of this machine that has no user of its own. */

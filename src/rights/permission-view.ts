@@ -23,11 +23,11 @@ const View = z.object({
   name: name.nullish(),
   admin: flag,
   accountManager: flag,
-  accounts: listOf(Resource),
-  applications: listOf(Resource),
-  buildServices: listOf(Resource),
-  serviceAccounts: listOf(z.object({ name, memberOf: words })),
-  roles: listOf(
+  accounts: entries(Resource),
+  applications: entries(Resource),
+  buildServices: entries(Resource),
+  serviceAccounts: entries(z.object({ name, memberOf: words })),
+  roles: entries(
     z.object({
       name,
       source: z
@@ -41,11 +41,11 @@ const View = z.object({
   readsOnly: flag,
 })
 
-function listOf<T extends z.ZodType>(entry: T) {
+function entries<T extends z.ZodType>(entry: T) {
   return z
     .array(z.unknown())
     .nullish()
-    .transform((entries) => (entries ?? []).flatMap<z.output<T>>((one) => entry.safeParse(one).data ?? []))
+    .transform((listed) => (listed ?? []).flatMap<z.output<T>>((one) => entry.safeParse(one).data ?? []))
 }
 
 /** @throws {z.ZodError} when the body is not a permission view at all */

@@ -49,10 +49,10 @@ const indexes = {
 }
 
 function authorizationsOn(view: PermissionView, kind: ResourceKind, name: string): ReadonlySet<Authorization> | undefined {
-  return indexes[kind].getOrInsertComputed(view, () => toIndex(listOf(view, kind))).get(foldName(name))
+  return indexes[kind].getOrInsertComputed(view, () => toIndex(resourcesOf(view, kind))).get(foldName(name))
 }
 
-function listOf(view: PermissionView, kind: ResourceKind): readonly ResourceView[] {
+function resourcesOf(view: PermissionView, kind: ResourceKind): readonly ResourceView[] {
   if (kind === 'application') return view.applications
   return kind === 'account' ? view.accounts : (view.buildServices ?? [])
 }

@@ -1,7 +1,8 @@
 /** Embedded permission service: it stores the roles of users and reports their permissions. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { createCache, loadOnce } from '../../caches/expiring-cache.ts'
-import { fieldOf, textOf } from '../../json/values.ts'
+import { shape } from '../../json/shape.ts'
+import { textOf } from '../../json/values.ts'
 import { findNameObjection, toUserKey } from '../../names/user-name.ts'
 import { anonymous } from '../../ports/caller.ts'
 import { PortError } from '../../ports/port-error.ts'
@@ -24,6 +25,7 @@ import {
 import { UserRoles, userRolesMigrations } from './user-roles.ts'
 import { isAllowed, parseResourceType, type ResourceType, toView, type View, type ViewRules } from './view.ts'
 
+const toNamed = shape({ name: textOf })
 /** Accounts and what runs change without notice. */
 const sharedMs = 500
 
@@ -130,7 +132,7 @@ function mountViews(app: FastifyInstance, { settings }: Service, viewFor: ViewFo
     if (typeOf(request) !== 'applications')
       throw new PortError(400, `${pathValue(request, 'type')} cannot be created; only applications can.`)
     const { view } = await viewOf(request)
-    if (mayCreate(view, textOf(fieldOf(request.body, 'name')), settings)) return reply.code(200).send()
+    if (mayCreate(view, toNamed(request.body).name, settings)) return reply.code(200).send()
     throw new PortError(404, `${view.name} may not create this application.`)
   })
 }

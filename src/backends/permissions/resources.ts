@@ -1,4 +1,5 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
+import { shape } from '../../json/shape.ts'
 import { isObject, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { itself } from '../../ports/caller.ts'
 import { PortError } from '../../ports/port-error.ts'
@@ -10,6 +11,10 @@ import { permissionsByRule } from './application-rules.ts'
 import { addPermissions, type RolesByAuthorization, toPermissions } from './authorizations.ts'
 import { toRoleNames } from './roles.ts'
 import { areRolesBuiltIn, type PermissionServiceSettings } from './settings.ts'
+
+const permissionsOf = (value: unknown) => (isObject(value) ? value : undefined)
+const toServiceAccount = shape({ name: textOf, memberOf: textsOf })
+const toDeclared = shape({ name: textOf, permissions: permissionsOf, requiredGroupMembership: textsOf })
 
 export interface Resource {
   name: string
@@ -59,8 +64,8 @@ export async function loadResources(context: BackendContext, settings: Permissio
 /** @throws {PortError} 503 when the definition store cannot be asked. */
 export async function loadListedServiceAccounts(context: BackendContext): Promise<ServiceAccount[]> {
   return (await loadNeeded(context, 'serviceAccounts')).flatMap((account) => {
-    const name = textOf(account['name'])
-    return name === undefined ? [] : [{ name, memberOf: toRoleNames(textsOf(account['memberOf'])) }]
+    const { name, memberOf } = toServiceAccount(account)
+    return name === undefined ? [] : [{ name, memberOf: toRoleNames(memberOf) }]
   })
 }
 
@@ -139,8 +144,6 @@ async function loadOptional(
 }
 
 function toResource(declared: JsonObject): Resource[] {
-  const name = textOf(declared['name'])
-  if (name === undefined) return []
-  const { permissions, requiredGroupMembership: legacy } = declared
-  return [{ name, permissions: toPermissions(isObject(permissions) ? permissions : { READ: legacy, WRITE: legacy }) }]
+  const { name, permissions, requiredGroupMembership: legacy } = toDeclared(declared)
+  return name === undefined ? [] : [{ name, permissions: toPermissions(permissions ?? { READ: legacy, WRITE: legacy }) }]
 }

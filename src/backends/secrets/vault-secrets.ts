@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises'
 import { createCache, type ExpiringCache, loadOnce } from '../../caches/expiring-cache.ts'
 import { parseIfJson } from '../../json/json.ts'
-import { or, shape } from '../../json/shape.ts'
-import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, textOf } from '../../json/values.ts'
+import { maybe, or, shape } from '../../json/shape.ts'
+import { type JsonObject, numberOf, objectOf, textOf } from '../../json/values.ts'
 import { CallError, call } from '../../net/call.ts'
 import { encodeSegments } from '../../net/encode-path.ts'
 import { PortError } from '../../ports/port-error.ts'
@@ -16,6 +16,9 @@ interface VaultDocument {
 }
 
 const maxKept = 1000
+const toDocument = shape({
+  data: shape({ data: maybe(objectOf), metadata: shape({ version: or(numberOf, 0) }) }),
+})
 
 export class VaultSecrets {
   readonly #settings: VaultSettings
@@ -38,7 +41,7 @@ export class VaultSecrets {
     }
     const load = () => this.#load(path, what)
     const { data, version } = await (this.#settings.cacheMs === 0 ? load() : loadOnce(this.#cache, path, load))
-    const value = fieldOf(data, key)
+    const value = Object.hasOwn(data, key) ? data[key] : undefined
     if (typeof value === 'string' && value !== '') return { value, version }
     if (typeof value === 'number' || typeof value === 'boolean') return { value: String(value), version }
     throw new PortError(400, `${what} has no value: the secret in Vault has no text at the key "${key}". Correct the key.`)
@@ -47,10 +50,8 @@ export class VaultSecrets {
   async #load(path: string, what: string): Promise<VaultDocument> {
     const { mount } = this.#settings
     const { status, body } = await this.#client.get(`${encodeSegments(mount)}/data/${encodeSegments(path)}`)
-    const data = fieldAt(body, 'data', 'data')
-    if (status === 200 && isObject(data)) {
-      return { data, version: numberOf(fieldAt(body, 'data', 'metadata', 'version')) ?? 0 }
-    }
+    const { data, metadata } = toDocument(body).data
+    if (status === 200 && data !== undefined) return { data, version: metadata.version }
     const isAway = status >= 500 || status === 429
     throw new PortError(isAway ? 503 : 400, `${what} cannot be read: ${describeFailure(status, path, mount)}`)
   }
