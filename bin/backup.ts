@@ -59,7 +59,7 @@ function openArchive({ backends }: Config, isEncrypted: boolean): AsyncIterable<
 
 /** The key of the secrets, with its name where it lies in the data directory. */
 function keyOf({ dataDir, secrets }: Config['backends']): { file: string; name: string | undefined } {
-  const file = keyFileFor(dataDir, secrets?.keyFile)
+  const file = keyFileFor(dataDir, secrets.keyFile)
   return { file, name: dirname(file) === dataDir ? basename(file) : undefined }
 }
 

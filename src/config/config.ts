@@ -255,19 +255,23 @@ interface Surroundings {
   profiles: readonly string[]
 }
 
+type ToSettings<Values, Settings, Rest extends unknown[]> = (values: Values, report: SettingsReport, ...rest: Rest) => Settings
+
 function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...surroundings }: Surroundings) {
   const bind = <Values>(group: SettingGroup<Values>) => bindSettings(group, context)
+  const read = <V, S, R extends unknown[]>(group: SettingGroup<V>, toSettings: ToSettings<V, S, R>, ...rest: R) =>
+    toSettings(bind(group), report, ...rest)
   bindKeys(SourceKeys, context)
   const report = createReport(context, notices)
-  const { remote, listener } = toBackendPlace(bind(backendPlaceKeys), report)
+  const { remote, listener } = read(backendPlaceKeys, toBackendPlace)
   const embedded = { remote: surroundings.servesBackends ? undefined : remote, listener }
-  const upstreams = { ...toConfiguredUpstreams(bind(upstreamKeys), report), embedded }
+  const upstreams = { ...read(upstreamKeys, toConfiguredUpstreams), embedded }
   const { standalone, uiBaseUrl: uiUrl } = upstreams
   const headerCertificates = hasCertificateHeader(bind(x509Keys))
   const http = toHttpSettings(bind(httpKeys), bind(tlsKeys), report, { standalone, ...surroundings, uiUrl, headerCertificates })
   const operations = bind(operationKeys)
   const console = bind(consoleSettings)
-  const redis = toRedisSettings(bind(redisKeys), report)
+  const redis = read(redisKeys, toRedisSettings)
   const sharesRedis = redis !== undefined
   const { listeners, origin, cors } = http
   const login = toLoginSettings(bindKeys(LoginKeys, context), report, { standalone, profiles, listeners, origin, sharesRedis })
@@ -288,8 +292,8 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   return {
     upstreams,
     http,
-    rateLimit: toRateLimit(bind(limitKeys), report),
-    sessions: toSessionSettings(bind(sessionKeys), report),
+    rateLimit: read(limitKeys, toRateLimit),
+    sessions: read(sessionKeys, toSessionSettings),
     redis,
     login,
     permissions: bind(permissionSettings),
@@ -297,13 +301,13 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     applicationCache: { ...applicationCache, includedAccounts: upstreams.services.front50.config.includedAccounts },
     banners,
     console,
-    deckPlugins: toDeckPluginSettings(bind(deckPluginKeys), report),
+    deckPlugins: read(deckPluginKeys, toDeckPluginSettings),
     integrations: toIntegrationSettings(integrations, report),
     live: bind(liveSettings),
     backends,
-    standby: toStandbySettings(bind(standbyKeys), report, sharesRedis),
+    standby: read(standbyKeys, toStandbySettings, sharesRedis),
     telemetry: toTelemetrySettings(bind(telemetryKeys), bind(tracingKeys), report),
-    audit: toAuditSettings(bind(auditKeys), report, { dataDir: backends.dataDir, cwd }),
+    audit: read(auditKeys, toAuditSettings, { dataDir: backends.dataDir, cwd }),
   }
 }
 
@@ -344,7 +348,7 @@ function toBackends(
     const ignored = providerTypes.map(({ id }) => id).filter((id) => report.isSet(id))
     if (ignored.length > 0) report.notice(`Ignored, because clouddriver is not embedded: ${ignored.join(', ')}.`)
   }
-  const { types = {}, links } = backends.notifications ?? {}
+  const { types, links } = backends.notifications
   if (Object.keys(types).length > 0 && links?.ui === 'console' && http.origin.publicUrl === undefined)
     report.notice(`Links in notifications begin with ${links.baseUrl}. Set http.publicUrl if users open Fairlead elsewhere.`)
   if (upstreams.services.kayenta.kind === 'embedded') backends.canaries = toCanarySettings(bindKeys(CanaryKeys, context), report)

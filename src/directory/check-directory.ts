@@ -1,7 +1,7 @@
 /** Checks LDAP servers: connection, TLS, manager's password, searches. */
 import { X509Certificate } from 'node:crypto'
 import { PresenceFilter } from 'ldapts'
-import { blocksOf, judgeExpiry } from '../findings/expiry.ts'
+import { blocksOf, checkExpiry } from '../findings/expiry.ts'
 import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../findings/finding.ts'
 import { adviseOn, adviseOnConnection } from './advice.ts'
 import { type DirectoryConnection, DirectoryRefusal, DirectoryUnreachable, openConnection } from './connection.ts'
@@ -33,7 +33,7 @@ export function checkDirectory(
     createCheck(`${purpose.name} ${server.url}`, (report) => checkServer(server, hurried, purpose, report)),
   )
   const authorities = `${purpose.name}, ${purpose.key}.caFile`
-  return [...servers, createCheck(authorities, (report) => judgeAuthorities(settings, purpose, report, now))]
+  return [...servers, createCheck(authorities, (report) => checkAuthorities(settings, purpose, report, now))]
 }
 
 async function checkServer(
@@ -138,7 +138,7 @@ function ignoreRefusal(error: unknown): void {
   if (!(error instanceof DirectoryRefusal)) throw error
 }
 
-function judgeAuthorities(
+function checkAuthorities(
   { authorities }: DirectorySettings,
   { key }: DirectoryPurpose,
   report: Reporter,
@@ -146,6 +146,6 @@ function judgeAuthorities(
 ): Finding[] {
   const advice = `add the authority that follows it to ${key}.caFile`
   return blocksOf(authorities ?? '').map((pem) =>
-    judgeExpiry(report, { what: 'the authority of the servers', certificate: new X509Certificate(pem), advice }, now),
+    checkExpiry(report, { what: 'the authority of the servers', certificate: new X509Certificate(pem), advice }, now),
   )
 }

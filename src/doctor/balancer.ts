@@ -56,10 +56,10 @@ function portOf({ port, protocol }: URL): string {
 }
 
 export function simulateBalancer(options: BalancerOptions): Finding[] {
-  return setups.map((setup) => judge(setup, options))
+  return setups.map((setup) => simulate(setup, options))
 }
 
-function judge(setup: Setup, options: BalancerOptions): Finding {
+function simulate(setup: Setup, options: BalancerOptions): Finding {
   const { config, publicUrl, isExample, proxyAddress } = options
   const { http, login } = config
   const report = findingsOn(`Balancer in front, ${publicUrl}${isExample ? ' as an example' : ''}`)

@@ -19,7 +19,7 @@ export function checkOutsideAccounts({ backends, upstreams }: Pick<Config, 'back
 function accountsOf({ infrastructure, canaries, notifications }: Config['backends']): OutsideAccount[] {
   const listed = Object.values(infrastructure?.artifacts ?? {}).filter((accounts) => Array.isArray(accounts))
   const kinds = notificationTypes.flatMap(({ id, keys }) => {
-    const settings = notifications?.types[id]
+    const settings = notifications.types[id]
     const takesRoles = Object.keys(keys.shape).some((key) => key.endsWith('.permissions'))
     return settings !== undefined && takesRoles ? [{ ...settings, name: id }] : []
   })

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import type { Config } from '../config/config.ts'
-import { judgeExpiry } from '../findings/expiry.ts'
+import { checkExpiry } from '../findings/expiry.ts'
 import { type Check, createCheck, type Timeouts } from '../findings/finding.ts'
 import { listPeers } from '../login/settings.ts'
 import { externalServices } from './check-services.ts'
@@ -22,7 +22,7 @@ export function checkPeerCertificates(config: Config, { answerMs }: Timeouts, no
     createCheck(`Certificate of ${name}`, async (report) => {
       const certificate = await loadCertificate(peer, answerMs).catch(() => undefined)
       const what = 'the certificate that it shows'
-      return certificate === undefined ? [] : [judgeExpiry(report, { what, certificate, advice }, now)]
+      return certificate === undefined ? [] : [checkExpiry(report, { what, certificate, advice }, now)]
     }),
   )
 }

@@ -2,7 +2,7 @@
 import { createHash, randomBytes, randomUUID, X509Certificate } from 'node:crypto'
 import pino from 'pino'
 import type { Config } from '../config/config.ts'
-import { blocksOf, judgeExpiry } from '../findings/expiry.ts'
+import { blocksOf, checkExpiry } from '../findings/expiry.ts'
 import { type Check, createCheck, type Finding, type Timeouts } from '../findings/finding.ts'
 import { chargeIn, limitKeyPrefix } from '../limits/redis-counters.ts'
 import { runTimeLimitKeys } from '../limits/run-time-limits.ts'
@@ -50,7 +50,7 @@ export async function checkRedis(config: Config, { answerMs }: Timeouts, now: ()
     check,
     createCheck('Redis, redis.tls.caFile', (report) =>
       authorities.map((pem) =>
-        judgeExpiry(report, { what: 'the authority of the server', certificate: new X509Certificate(pem), advice }, now()),
+        checkExpiry(report, { what: 'the authority of the server', certificate: new X509Certificate(pem), advice }, now()),
       ),
     ),
   ]

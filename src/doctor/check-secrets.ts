@@ -14,20 +14,20 @@ import { type Check, createCheck, type Finding, type Reporter } from '../finding
 const subject = 'Secrets'
 
 export function checkSecrets({ backends }: Pick<Config, 'backends'>): Check[] {
-  const { keyFile, files, vault } = backends.secrets ?? {}
-  const { directory } = files ?? {}
+  const { keyFile, files, vault } = backends.secrets
+  const directory = files?.directory
   const database = join(backends.dataDir, 'backends.db')
   return [
     ...(existsSync(database)
-      ? [createCheck(subject, (report) => judgeKeys(database, keyFileFor(backends.dataDir, keyFile), report))]
+      ? [createCheck(subject, (report) => checkSecretKeys(database, keyFileFor(backends.dataDir, keyFile), report))]
       : []),
-    ...(directory === undefined ? [] : [createCheck(`${subject}, files`, (report) => judgeDirectory(directory, report))]),
-    ...(vault === undefined ? [] : [createCheck(`${subject}, Vault`, (report) => judgeVault(vault, report))]),
+    ...(directory === undefined ? [] : [createCheck(`${subject}, files`, (report) => checkSecretFiles(directory, report))]),
+    ...(vault === undefined ? [] : [createCheck(`${subject}, Vault`, (report) => checkVault(vault, report))]),
   ]
 }
 
 /** Without secrets there is nothing to look at. */
-async function judgeKeys(database: string, file: string, report: Reporter): Promise<Finding[]> {
+async function checkSecretKeys(database: string, file: string, report: Reporter): Promise<Finding[]> {
   const sealed = readSealed(database)
   if (sealed.length === 0) return []
   const tried = `look for the keys of ${sealed.length} secrets in ${file}`
@@ -40,7 +40,7 @@ async function judgeKeys(database: string, file: string, report: Reporter): Prom
     const found = `${keys.length === 0 ? 'there is no such file' : 'keys are missing'}: ${names.join(', ')} need ${missing}`
     return [report.problem(tried, found, 'restore the key file from its copy, or set these secrets again')]
   }
-  return [report.ok(tried, 'all are there'), await judgeMode(file, dirname(database), report)]
+  return [report.ok(tried, 'all are there'), await checkMode(file, dirname(database), report)]
 }
 
 function readSealed(database: string): { name: string; key: string }[] {
@@ -55,7 +55,7 @@ function readSealed(database: string): { name: string; key: string }[] {
   }
 }
 
-async function judgeMode(file: string, dataDir: string, report: Reporter): Promise<Finding> {
+async function checkMode(file: string, dataDir: string, report: Reporter): Promise<Finding> {
   const tried = 'look at the key file'
   const mode = (await stat(file)).mode & 0o777
   if ((mode & 0o077) !== 0)
@@ -64,7 +64,7 @@ async function judgeMode(file: string, dataDir: string, report: Reporter): Promi
   return report.ok(tried, 'only its owner may read it. Keep it out of backups of the data directory, and a copy elsewhere')
 }
 
-async function judgeDirectory(directory: string, report: Reporter): Promise<Finding[]> {
+async function checkSecretFiles(directory: string, report: Reporter): Promise<Finding[]> {
   const tried = `look into ${directory}`
   try {
     if (!(await stat(directory)).isDirectory()) throw new Error('it is no directory')
@@ -76,7 +76,7 @@ async function judgeDirectory(directory: string, report: Reporter): Promise<Find
   }
 }
 
-async function judgeVault(settings: VaultSettings, report: Reporter): Promise<Finding[]> {
+async function checkVault(settings: VaultSettings, report: Reporter): Promise<Finding[]> {
   const tried = `log in at ${settings.address}`
   const advice = 'correct the login below secrets.vault, and its role in Vault'
   try {

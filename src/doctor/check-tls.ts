@@ -1,7 +1,7 @@
 /** The encrypted listeners: certificate and its host name, trusted authorities, revocation lists. */
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
-import { blocksOf, judgeExpiry } from '../findings/expiry.ts'
+import { blocksOf, checkExpiry } from '../findings/expiry.ts'
 import { type Check, type Finding, findingsOn } from '../findings/finding.ts'
 import type { HttpSettings } from '../http/settings.ts'
 import { formatJavaName } from '../names/distinguished-name.ts'
@@ -15,19 +15,19 @@ export function checkTls({ tls, listeners }: HttpSettings, publicUrl: string | u
   const host = listeners.mainTls && publicUrl !== undefined ? new URL(publicUrl).hostname : undefined
   const run = () => {
     const material = loadTlsMaterial(tls)
-    return [...judgeIdentity(material, host, now), ...judgeAuthorities(material, now), ...judgeRevocations(material, now)]
+    return [...checkIdentity(material, host, now), ...checkAuthorities(material, now), ...checkRevocations(material, now)]
   }
   return [{ subject, run }]
 }
 
-function judgeIdentity({ identity }: TlsMaterial, host: string | undefined, now: number): Finding[] {
+function checkIdentity({ identity }: TlsMaterial, host: string | undefined, now: number): Finding[] {
   if (identity === undefined) return []
   const report = findingsOn(subject)
   const advice = 'replace the file; a running gateway reads it within two seconds'
   const chain = blocksOf(identity.certificates).map((pem) => new X509Certificate(pem))
   const dates = chain.map((certificate, index) => {
     const what = index === 0 ? 'the certificate that clients see' : 'an authority that is sent along with it'
-    return judgeExpiry(report, { what, certificate, advice }, now)
+    return checkExpiry(report, { what, certificate, advice }, now)
   })
   if (host === undefined) return dates
   const tried = `compare its names with the public host ${host}`
@@ -42,13 +42,13 @@ function judgeIdentity({ identity }: TlsMaterial, host: string | undefined, now:
   ]
 }
 
-function judgeAuthorities({ authorities }: TlsMaterial, now: number): Finding[] {
+function checkAuthorities({ authorities }: TlsMaterial, now: number): Finding[] {
   const report = findingsOn('Trusted authorities of clients')
   const advice = 'add the authority that follows it to the trust store; certificates that this one issued are refused'
-  return authorities.map(({ x509 }) => judgeExpiry(report, { what: 'a trusted authority', certificate: x509, advice }, now))
+  return authorities.map(({ x509 }) => checkExpiry(report, { what: 'a trusted authority', certificate: x509, advice }, now))
 }
 
-function judgeRevocations({ revocations, authorities }: TlsMaterial, now: number): Finding[] {
+function checkRevocations({ revocations, authorities }: TlsMaterial, now: number): Finding[] {
   const report = findingsOn('Revocation lists')
   const { lists } = revocations
   if (lists.length === 0) return []

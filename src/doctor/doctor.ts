@@ -61,8 +61,8 @@ export async function examine(options: DoctorOptions): Promise<Examination> {
   const place = findPublicAddress(config, options.publicUrl)
   const said = notices.map((notice) => findingsOn('Configuration').warning('read it', notice, 'keep it if it is meant'))
   const addresses = listAddresses(config.login, { baseUrl: place.url, contextPath })
-  const judged = judgePublicAddress(options, place, addresses.length > 0)
-  const findings = [...said, ...judged, ...(await runChecks(await checksOf(options, place), timeouts))]
+  const onAddress = checkPublicAddress(options, place, addresses.length > 0)
+  const findings = [...said, ...onAddress, ...(await runChecks(await checksOf(options, place), timeouts))]
   return { verdict: worstOf(findings), publicUrl: place.url, addresses, findings: findings.map(withGuide) }
 }
 
@@ -114,7 +114,7 @@ function checkRoleSource({ backends }: Config, timeouts: Timeouts, now: number):
 }
 
 /** With a login that goes to another site and back, the address decides; with a form alone, only the cookie does. */
-function judgePublicAddress(
+function checkPublicAddress(
   { config, proxyAddress = trustedProxyOf(config.http.origin) }: DoctorOptions,
   { url, source }: PublicAddress,
   leavesSite: boolean,

@@ -142,7 +142,7 @@ async function explain(
   for (const method of opened.methods) {
     const steps: Step[] = []
     listener.tell = (verdict, text) => void steps.push({ verdict, text })
-    const judgement = await judge(method, opened, credentials, listener.tell)
+    const judgement = await askMethod(method, opened, credentials, listener.tell)
     if (judgement !== undefined) judgements.push({ method: method.name, steps, ...judgement })
   }
   listener.tell = () => {}
@@ -157,7 +157,7 @@ async function explain(
   }
 }
 
-async function judge(
+async function askMethod(
   method: LoginMethod,
   { prepareUser }: LoginMethods,
   credentials: LoginCredentials,

@@ -17,7 +17,7 @@ interface ExpiringCertificate {
 }
 
 /** @param now Milliseconds since the epoch */
-export function judgeExpiry(
+export function checkExpiry(
   report: Reporter,
   { what, certificate, advice, endIsHarmless }: ExpiringCertificate,
   now: number,

@@ -41,8 +41,8 @@ export function findingsOn(subject: string) {
 }
 export type Reporter = ReturnType<typeof findingsOn>
 
-export function createCheck(subject: string, judge: (report: Reporter) => Promise<Findings> | Findings): Check {
-  return { subject, run: () => judge(findingsOn(subject)) }
+export function createCheck(subject: string, check: (report: Reporter) => Promise<Findings> | Findings): Check {
+  return { subject, run: () => check(findingsOn(subject)) }
 }
 
 /** All findings, in the order of the checks. */

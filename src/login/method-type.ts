@@ -13,12 +13,12 @@ import type { Permissions } from '../permissions/fiat-permissions.ts'
 import type { Redis } from '../redis/redis.ts'
 import type { SettingsReport } from '../settings/setting.ts'
 import type { ListenerSettings } from '../tls/settings.ts'
-import type { NameSettings } from './judge-names.ts'
+import type { NameSettings } from './check-name-case.ts'
 import type { LoginSecrets } from './login-keys.ts'
 import type { LoginMethod } from './login-method.ts'
 import type { PageOptions } from './login-page.ts'
 import type { ObjectionTo, PrepareUser } from './prepare-user.ts'
-import type { CertificateTrust } from './x509/judge-certificate.ts'
+import type { CertificateTrust } from './x509/verify-certificate.ts'
 
 export interface LoginMethodType<Settings extends MethodSettings = MethodSettings> {
   readonly name: string

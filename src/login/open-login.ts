@@ -24,7 +24,7 @@ import type { UiAddress } from './redirect-target.ts'
 import { RequestLogin } from './request-login.ts'
 import type { LoginSettings } from './settings.ts'
 import type { Tokens } from './tokens/tokens.ts'
-import type { CertificateTrust } from './x509/judge-certificate.ts'
+import type { CertificateTrust } from './x509/verify-certificate.ts'
 
 interface LoginOptions {
   settings: LoginSettings

@@ -157,10 +157,10 @@ export class RequestLogin {
     }
     if (findings.method.filtered === false) return undefined
     const known = permissions.lookUp(user)
-    return 'view' in known ? undefined : this.#judgeUser(state, user, findings, known)
+    return 'view' in known ? undefined : this.#checkKnownUser(state, user, findings, known)
   }
 
-  async #judgeUser(
+  async #checkKnownUser(
     state: RequestState,
     user: User,
     findings: Findings,

@@ -32,9 +32,9 @@ export function toSurroundings({ backends, upstreams }: Config): Surroundings {
   const { clouddriver, igor, echo } = upstreams.services
   const providers = Object.values(backends.infrastructure?.providers ?? {})
   const accounts = providers.flatMap((provider) => toProvider(provider).accounts)
-  const servers = Object.entries(backends.buildServers ?? {})
+  const servers = Object.entries(backends.buildServers)
   const buildServers = servers.flatMap(([id, settings]) => (Array.isArray(settings) ? namesOf(settings) : [id]))
-  const channels = Object.keys(backends.notifications?.types ?? {}).map((id) => id.toLowerCase())
+  const channels = Object.keys(backends.notifications.types).map((id) => id.toLowerCase())
   return {
     accounts: clouddriver.kind === 'embedded' ? accounts : undefined,
     buildServers: igor.kind === 'embedded' ? new Set(buildServers) : undefined,

@@ -27,7 +27,7 @@ export interface Decision {
  * @see docs/contracts/permissions.md#decision
  */
 export function decide(view: PermissionView | undefined, need: Need): Decision {
-  return view === undefined ? denied('the permission service does not know the user') : judge(view, need)
+  return view === undefined ? denied('the permission service does not know the user') : decideNeed(view, need)
 }
 
 /** Whether nothing is demanded, as the permission service does not list the application. */
@@ -51,7 +51,7 @@ export function describeNeed(need: Need): string {
   }
 }
 
-function judge(view: PermissionView, need: Need): Decision {
+function decideNeed(view: PermissionView, need: Need): Decision {
   if (view.admin) return allowed('administrators may do everything')
   if (view.legacyFallback === true && (need.kind === 'application' || need.kind === 'build-service')) {
     return allowed('the permission service is silent and `services.fiat.legacyFallback` is set')
@@ -62,7 +62,7 @@ function judge(view: PermissionView, need: Need): Decision {
     case 'account-manager':
       return view.accountManager === true ? allowed('the user manages accounts') : denied('the user does not manage accounts')
     case 'application':
-      return judgeApplication(view, need)
+      return decideApplication(view, need)
     case 'account':
     case 'build-service':
       return granted(view, need)
@@ -71,13 +71,13 @@ function judge(view: PermissionView, need: Need): Decision {
         ? allowed('the user has the roles of the service account')
         : denied('the user lacks a role of the service account')
     case 'one-of': {
-      const judged = need.needs.map((one) => judge(view, one))
-      return judged.find((one) => one.allowed) ?? (judged[0] as Decision)
+      const outcomes = need.needs.map((one) => decideNeed(view, one))
+      return outcomes.find((one) => one.allowed) ?? (outcomes[0] as Decision)
     }
   }
 }
 
-function judgeApplication(view: PermissionView, need: Extract<Need, { kind: 'application' }>): Decision {
+function decideApplication(view: PermissionView, need: Extract<Need, { kind: 'application' }>): Decision {
   const { name, authorization, whenUnknown } = need
   if (isListed(view, 'application', name)) return granted(view, need)
   if (isLeftOpen(view, need)) return allowed('the application is unknown, and nothing is demanded then')

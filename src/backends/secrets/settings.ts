@@ -75,12 +75,7 @@ export const secretKeys = settings({
 })
 type SecretKeyValues = SettingsOf<typeof secretKeys>
 
-export interface SecretSettings {
-  /** Absolute; undefined: beside the database. */
-  readonly keyFile?: string | undefined
-  readonly files?: SecretKeyValues['files'] | undefined
-  readonly vault?: VaultSettings | undefined
-}
+export type SecretSettings = Readonly<Partial<ReturnType<typeof toSecretSettings>>>
 
 export type VaultLogin =
   | { readonly kind: 'token'; readonly token: string }
@@ -95,16 +90,14 @@ export interface VaultSettings extends Pick<SecretKeyValues['vault'], 'namespace
   readonly authorities?: string | undefined
 }
 
-export function toSecretSettings(
-  { keyFile, files, vault }: SecretKeyValues,
-  report: SettingsReport,
-  cwd: string,
-): SecretSettings {
-  const { directory } = files
-  if (keyFile !== undefined) checkKeyFile(resolve(cwd, keyFile), report)
+export function toSecretSettings({ keyFile, files, vault }: SecretKeyValues, report: SettingsReport, cwd: string) {
+  const absolute = (path: string | undefined) => (path === undefined ? undefined : resolve(cwd, path))
+  const file = absolute(keyFile)
+  if (file !== undefined) checkKeyFile(file, report)
   return {
-    keyFile: keyFile === undefined ? undefined : resolve(cwd, keyFile),
-    files: { ...files, directory: directory === undefined ? undefined : resolve(cwd, directory) },
+    /** Absolute; undefined: beside the database. */
+    keyFile: file,
+    files: { ...files, directory: absolute(files.directory) },
     vault: toVaultSettings(vault, report),
   }
 }

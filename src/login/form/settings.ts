@@ -49,7 +49,7 @@ export type FormSettings = NonNullable<ReturnType<typeof toFormSettings>>
 export function toFormSettings(keys: object, report: SettingsReport, surroundings: LoginSurroundings) {
   const values = formKeys.read(keys)
   const { firstAdmin } = values
-  const isEnabled = judgeSwitch(values, report, surroundings)
+  const isEnabled = checkSwitch(values, report, surroundings)
   const configuredUser = toConfiguredUser(values, report, surroundings)
   if (firstAdmin.password !== undefined && (!isEnabled || configuredUser !== undefined)) {
     const reason = configuredUser === undefined ? 'there is no login form' : 'spring.security.user is the one user'
@@ -70,7 +70,7 @@ export function toFormSettings(keys: object, report: SettingsReport, surrounding
   }
 }
 
-function judgeSwitch({ wanted }: FormValues, report: SettingsReport, surroundings: LoginSurroundings): boolean {
+function checkSwitch({ wanted }: FormValues, report: SettingsReport, surroundings: LoginSurroundings): boolean {
   const isNeeded = !surroundings.isFollower && !surroundings.anonymous
   if (isNeeded && wanted === false) {
     report.problem(

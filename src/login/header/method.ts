@@ -1,6 +1,6 @@
 /** Login by a header of a trusted proxy. */
 import { createCheck } from '../../findings/finding.ts'
-import { judgeNames } from '../judge-names.ts'
+import { checkNameCase } from '../check-name-case.ts'
 import type { LoginMethodType } from '../method-type.ts'
 import { type HeaderSettings, headerKeys, toHeaderSettings } from './settings.ts'
 
@@ -16,6 +16,6 @@ export const headerMethod: LoginMethodType<HeaderSettings> = {
     return new HeaderLogin({ ...context, settings })
   },
   async checks(_settings, { names }) {
-    return [createCheck('Trusted header', (report) => [judgeNames(report, 'unknown', names)])]
+    return [createCheck('Trusted header', (report) => [checkNameCase(report, 'unknown', names)])]
   },
 }

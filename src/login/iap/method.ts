@@ -1,6 +1,6 @@
 /** Login by Google's Identity-Aware Proxy. */
 import { createCheck } from '../../findings/finding.ts'
-import { judgeNames } from '../judge-names.ts'
+import { checkNameCase } from '../check-name-case.ts'
 import type { LoginMethodType } from '../method-type.ts'
 import { type IapSettings, iapKeys, toIapSettings } from './settings.ts'
 
@@ -19,7 +19,7 @@ export const iapMethod: LoginMethodType<IapSettings> = {
   },
   async checks({ keysUrl, nameCase }, { names, timeouts }) {
     const { checkKeys } = await import('../oauth2/checks.ts')
-    return [checkKeys(subject, keysUrl, timeouts), createCheck(subject, (report) => [judgeNames(report, nameCase, names)])]
+    return [checkKeys(subject, keysUrl, timeouts), createCheck(subject, (report) => [checkNameCase(report, nameCase, names)])]
   },
   peers: ({ keysUrl, issuedSkewMs }) => [{ url: keysUrl, toleratedMs: issuedSkewMs }],
 }

@@ -2,7 +2,7 @@
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '../../findings/finding.ts'
 import { fillAddress, showAddress } from '../address-template.ts'
-import { judgeNames } from '../judge-names.ts'
+import { checkNameCase } from '../check-name-case.ts'
 import type { CheckContext } from '../method-type.ts'
 import { createClientAuthentication } from './client-authentication.ts'
 import { discover, type ProviderMetadata } from './discovery.ts'
@@ -47,7 +47,7 @@ async function checkProvider(registration: Registration, means: Means): Promise<
     endpoints.jwkSetUri === undefined ? undefined : tryKeys(endpoints.jwkSetUri, means),
     trySecret(registration, endpoints, published, means),
   ])
-  const compared = judgeNames(means.report, nameCase, means.names)
+  const compared = checkNameCase(means.report, nameCase, means.names)
   return [...(first === undefined ? [] : [first]), ...found.filter((one) => one !== undefined), compared]
 }
 
@@ -132,11 +132,11 @@ async function trySecret(
     })
     return report.warning(tried, 'the provider takes any code', 'a provider for tests must not guard anything')
   } catch (error) {
-    return judgeAnswer(error as Error, tried, report)
+    return classifyAnswer(error as Error, tried, report)
   }
 }
 
-function judgeAnswer(error: Error, tried: string, report: Reporter): Finding {
+function classifyAnswer(error: Error, tried: string, report: Reporter): Finding {
   const { message } = error
   if (/invalid_grant|bad_verification_code/.test(message))
     return report.ok(tried, 'the client is known; only the code is refused, as it should be')

@@ -93,7 +93,7 @@ export class OAuth2Login implements LoginMethod {
   async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
     const token = parseBearer(request.headers.authorization)
     if (token === undefined) return { kind: 'not-mine' }
-    const outcome = token === 'unreadable' ? refusal('there is no readable bearer token') : await this.#judge(token)
+    const outcome = token === 'unreadable' ? refusal('there is no readable bearer token') : await this.#verifyBearer(token)
     this.#bearers.set(request, outcome)
     return outcome
   }
@@ -121,10 +121,10 @@ export class OAuth2Login implements LoginMethod {
     if (credentials.kind !== 'id-token' && credentials.kind !== 'claims') return undefined
     const provider = credentials.registration === undefined ? first : this.#find(credentials.registration)
     if (provider === undefined) throw new LoginFailure('refused', `there is no registration ${credentials.registration}`)
-    trace('note', `judged by the registration ${provider.registration.id}`)
+    trace('note', `checked by the registration ${provider.registration.id}`)
     return credentials.kind === 'claims'
-      ? provider.judgeClaims(credentials.claims, trace)
-      : provider.judgeIdToken(credentials.text, trace)
+      ? provider.checkClaims(credentials.claims, trace)
+      : provider.verifyIdToken(credentials.text, trace)
   }
 
   mount(server: FastifyInstance, ending: LoginEnding): void {
@@ -203,7 +203,7 @@ export class OAuth2Login implements LoginMethod {
     id: string | undefined,
   ): Promise<FastifyReply> {
     try {
-      const { user, isServiceAccount, nameCase } = await this.#judgeCallback(request, ending, id)
+      const { user, isServiceAccount, nameCase } = await this.#verifyCallback(request, ending, id)
       if (isServiceAccount) this.#serviceAccounts.add(user)
       await ending.complete(request, reply, { user, nameCase })
       return reply
@@ -213,7 +213,7 @@ export class OAuth2Login implements LoginMethod {
   }
 
   /** @throws {LoginFailure} */
-  async #judgeCallback(request: FastifyRequest, ending: LoginEnding, id: string | undefined): Promise<ProviderUser> {
+  async #verifyCallback(request: FastifyRequest, ending: LoginEnding, id: string | undefined): Promise<ProviderUser> {
     const parameters = queryOf(request.url)
     const [state = '', ...more] = parameters.getAll('state')
     if (more.length > 0 || !stateForm.test(state)) throw new LoginFailure('refused', 'the answer carries no readable state')
@@ -231,7 +231,7 @@ export class OAuth2Login implements LoginMethod {
     return this.#options.providers.find(({ registration }) => registration.id === id)
   }
 
-  async #judge(token: string): Promise<LoginOutcome> {
+  async #verifyBearer(token: string): Promise<LoginOutcome> {
     try {
       const user = await this.#verified.get({ username: methodName, password: token }, () => this.#identify(token))
       return user === undefined ? refusal('the provider names no user') : { kind: 'user', user }

@@ -129,7 +129,7 @@ export class OAuth2Provider {
   }
 
   /** Judges an ID token by itself, without the access token that came with it. @throws {LoginFailure} refused, unavailable */
-  async judgeIdToken(idToken: string, trace: Trace): Promise<ProviderUser> {
+  async verifyIdToken(idToken: string, trace: Trace): Promise<ProviderUser> {
     const server = await this.#server.current()
     const { clientId } = this.registration
     const claims = await this.#checkJwt(server, idToken, [clientId])
@@ -141,7 +141,7 @@ export class OAuth2Provider {
   }
 
   /** Checks the claims of a provider as if they were verified. @throws {LoginFailure} refused, unavailable */
-  async judgeClaims(claims: UserAttributes, trace: Trace): Promise<ProviderUser> {
+  async checkClaims(claims: UserAttributes, trace: Trace): Promise<ProviderUser> {
     return this.#admit({ userInfoUri: undefined }, claims, undefined, trace)
   }
 

@@ -1,9 +1,9 @@
 /** Checks SAML: metadata, certificates, addresses, own keys. */
 import { X509Certificate } from 'node:crypto'
-import { judgeExpiry, toDay } from '../../findings/expiry.ts'
+import { checkExpiry, toDay } from '../../findings/expiry.ts'
 import { type Check, createCheck, type Finding, type Reporter } from '../../findings/finding.ts'
 import { showAddress } from '../address-template.ts'
-import { judgeNames } from '../judge-names.ts'
+import { checkNameCase } from '../check-name-case.ts'
 import type { CheckContext } from '../method-type.ts'
 import { describeLocation, loadIdentityProvider } from './identity-provider-source.ts'
 import { type IdentityProvider, nameCaseOfIdentityProvider } from './idp-metadata.ts'
@@ -40,24 +40,24 @@ async function checkProvider(registration: SamlRegistration, settings: SamlSetti
   const advice = 'ask for the new certificate of the identity provider; logins fail when it signs with another key'
   return [
     report.ok(tried, `the identity provider is called ${provider.entityId}`),
-    judgeNames(report, nameCaseOfIdentityProvider(provider.entityId), means.names),
+    checkNameCase(report, nameCaseOfIdentityProvider(provider.entityId), means.names),
     ...provider.certificates.map((certificate) =>
-      judgeExpiry(report, { what: 'a certificate of the identity provider', certificate, advice, endIsHarmless: true }, now),
+      checkExpiry(report, { what: 'a certificate of the identity provider', certificate, advice, endIsHarmless: true }, now),
     ),
-    ...judgeEnd(provider, report, now),
-    ...judgeSigning(provider, registration, settings, report),
+    ...checkEnd(provider, report, now),
+    ...checkSigning(provider, registration, settings, report),
     await trySignOn(provider, means),
   ]
 }
 
-function judgeEnd({ validUntilMs }: IdentityProvider, report: Reporter, now: number): Finding[] {
+function checkEnd({ validUntilMs }: IdentityProvider, report: Reporter, now: number): Finding[] {
   if (validUntilMs === undefined) return []
   const tried = 'look how long the metadata counts'
   if (validUntilMs > now) return [report.ok(tried, `until ${toDay(validUntilMs)}`)]
   return [report.warning(tried, `it ended on ${toDay(validUntilMs)}`, 'get the current metadata of the identity provider')]
 }
 
-function judgeSigning(
+function checkSigning(
   { wantsSignedRequests }: IdentityProvider,
   { signRequests, signing }: SamlRegistration,
   { keyStore }: SamlSettings,
@@ -91,15 +91,18 @@ async function trySignOn({ signOn }: IdentityProvider, { report, timeouts: { ans
 
 function checkOwnKeys({ keyStore, registrations }: SamlSettings, now: number): Check[] {
   const advice = 'replace it, and give the identity provider our new metadata'
-  const judge = (subject: string, what: string, read: () => string): Check =>
+  const checkPair = (subject: string, what: string, read: () => string): Check =>
     createCheck(subject, (report) => [
-      judgeExpiry(report, { what, certificate: new X509Certificate(read()), advice, endIsHarmless: true }, now),
+      checkExpiry(report, { what, certificate: new X509Certificate(read()), advice, endIsHarmless: true }, now),
     ])
   const pairs = registrations.flatMap(({ id, signing, decryption }) =>
     [...signing, ...decryption].map(({ privateKey, certificate }) =>
-      judge(`SAML ${id}, our keys`, 'our certificate', () => readPemKeyPair(privateKey, certificate).certificate),
+      checkPair(`SAML ${id}, our keys`, 'our certificate', () => readPemKeyPair(privateKey, certificate).certificate),
     ),
   )
   if (keyStore === undefined) return pairs
-  return [judge('SAML, saml.keyStore', 'our certificate in the key store', () => readKeyStore(keyStore).certificate), ...pairs]
+  return [
+    checkPair('SAML, saml.keyStore', 'our certificate in the key store', () => readKeyStore(keyStore).certificate),
+    ...pairs,
+  ]
 }

@@ -90,7 +90,7 @@ export class SamlLogin implements LoginMethod {
       const issuer = claimedIssuer(received)
       const { registrations, settings } = this.#options
       const registration = registrations.find((one) => one.identityProvider.entityId === issuer) ?? this.#first
-      trace('note', `judged by the registration ${registration.id}, for ${baseUrl}; its issuer is ${issuer || 'missing'}`)
+      trace('note', `checked by the registration ${registration.id}, for ${baseUrl}; its issuer is ${issuer || 'missing'}`)
       const assertion = await this.#check(registration, received, { baseUrl }, trace)
       const user = assertionToUser(
         assertion,

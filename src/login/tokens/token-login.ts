@@ -64,11 +64,11 @@ export class TokenLogin implements LoginMethod {
   authenticate(request: FastifyRequest): LoginOutcome | Promise<LoginOutcome> {
     const { prefix } = this.#options.tokens.settings
     const text = takeToken(request.raw.headers, prefix)
-    if (text !== undefined) return this.#judge(request, text)
+    if (text !== undefined) return this.#authenticateToken(request, text)
     return isSentAsPassword(request.raw.headers, prefix) ? sentAsPassword() : notMine
   }
 
-  async #judge(request: FastifyRequest, text: string): Promise<LoginOutcome> {
+  async #authenticateToken(request: FastifyRequest, text: string): Promise<LoginOutcome> {
     const { tokens } = this.#options
     const recognised = await tokens.recognise(text)
     if (recognised.kind === 'refused') return refusal(recognised.reason)
@@ -81,14 +81,14 @@ export class TokenLogin implements LoginMethod {
   }
 
   async #stillCounts(text: string): Promise<boolean> {
-    const recognised = await this.#options.tokens.judge(text)
+    const recognised = await this.#options.tokens.recognize(text)
     return recognised.kind === 'token' && (await this.#admit(recognised.token)).kind === 'user'
   }
 
   async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     const { tokens } = this.#options
     if (credentials.kind !== 'token' || !credentials.text.startsWith(tokens.settings.prefix)) return { kind: 'not-mine' }
-    const recognised = await tokens.judge(credentials.text)
+    const recognised = await tokens.recognize(credentials.text)
     if (recognised.kind === 'refused') return recognised
     const { id, name, principal, method, expiresAtMs, limits } = recognised.token
     const end = expiresAtMs === undefined ? 'it never expires' : `it expires at ${new Date(expiresAtMs).toISOString()}`

@@ -1,6 +1,6 @@
 /** Login by client certificate. */
 import { createCheck } from '../../findings/finding.ts'
-import { judgeNames } from '../judge-names.ts'
+import { checkNameCase } from '../check-name-case.ts'
 import type { LoginMethodType } from '../method-type.ts'
 import { toX509Settings, type X509Settings, x509Keys } from './settings.ts'
 
@@ -18,6 +18,6 @@ export const x509Method: LoginMethodType<X509Settings> = {
     return new X509Login({ ...context, settings, trust })
   },
   async checks(_settings, { names }) {
-    return [createCheck('Client certificates', (report) => [judgeNames(report, 'unknown', names)])]
+    return [createCheck('Client certificates', (report) => [checkNameCase(report, 'unknown', names)])]
   },
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { readCertificate } from '../../tls/certificate.ts'
 import type { ConnectionCertificate } from '../../tls/client-certificate.ts'
 import { DerError } from '../../tls/der.ts'
-import { type CertificateTrust, findObjection } from './judge-certificate.ts'
+import { type CertificateTrust, findObjection } from './verify-certificate.ts'
 
 const envoyHeader = 'x-forwarded-client-cert'
 

@@ -17,9 +17,9 @@ import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { ObjectionTo, PrepareUser } from '../prepare-user.ts'
 import { joinNames, type LoginCredentials, type Trace } from '../trace.ts'
 import { createUser, hasRequiredRole } from '../user.ts'
-import { type CertificateTrust, findObjection } from './judge-certificate.ts'
 import { readProxyCertificate } from './proxy-certificate.ts'
 import { toPorts, type X509Settings } from './settings.ts'
+import { type CertificateTrust, findObjection } from './verify-certificate.ts'
 
 interface X509LoginOptions {
   settings: X509Settings

@@ -7,7 +7,7 @@ export interface NameSettings {
   readonly caseInsensitiveNames: boolean | undefined
 }
 
-export function judgeNames(report: Reporter, nameCase: NameCase, { caseInsensitiveNames }: NameSettings): Finding {
+export function checkNameCase(report: Reporter, nameCase: NameCase, { caseInsensitiveNames }: NameSettings): Finding {
   const tried = 'compare user names'
   if (caseInsensitiveNames !== undefined) {
     const rule = caseInsensitiveNames ? 'mark and MARK are one user' : 'names with upper-case letters are refused'
