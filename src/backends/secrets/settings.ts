@@ -75,7 +75,12 @@ export const secretKeys = settings({
 })
 type SecretKeyValues = SettingsOf<typeof secretKeys>
 
-export type SecretSettings = Readonly<Partial<ReturnType<typeof toSecretSettings>>>
+export interface SecretSettings {
+  /** Absolute; undefined: beside the database. */
+  readonly keyFile?: string | undefined
+  readonly files?: SecretKeyValues['files'] | undefined
+  readonly vault?: VaultSettings | undefined
+}
 
 export type VaultLogin =
   | { readonly kind: 'token'; readonly token: string }
@@ -90,12 +95,15 @@ export interface VaultSettings extends Pick<SecretKeyValues['vault'], 'namespace
   readonly authorities?: string | undefined
 }
 
-export function toSecretSettings({ keyFile, files, vault }: SecretKeyValues, report: SettingsReport, cwd: string) {
+export function toSecretSettings(
+  { keyFile, files, vault }: SecretKeyValues,
+  report: SettingsReport,
+  cwd: string,
+): SecretSettings {
   const absolute = (path: string | undefined) => (path === undefined ? undefined : resolve(cwd, path))
   const file = absolute(keyFile)
   if (file !== undefined) checkKeyFile(file, report)
   return {
-    /** Absolute; undefined: beside the database. */
     keyFile: file,
     files: { ...files, directory: absolute(files.directory) },
     vault: toVaultSettings(vault, report),

@@ -81,14 +81,14 @@ export class TokenLogin implements LoginMethod {
   }
 
   async #stillCounts(text: string): Promise<boolean> {
-    const recognised = await this.#options.tokens.recognize(text)
+    const recognised = await this.#options.tokens.verify(text)
     return recognised.kind === 'token' && (await this.#admit(recognised.token)).kind === 'user'
   }
 
   async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     const { tokens } = this.#options
     if (credentials.kind !== 'token' || !credentials.text.startsWith(tokens.settings.prefix)) return { kind: 'not-mine' }
-    const recognised = await tokens.recognize(credentials.text)
+    const recognised = await tokens.verify(credentials.text)
     if (recognised.kind === 'refused') return recognised
     const { id, name, principal, method, expiresAtMs, limits } = recognised.token
     const end = expiresAtMs === undefined ? 'it never expires' : `it expires at ${new Date(expiresAtMs).toISOString()}`

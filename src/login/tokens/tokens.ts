@@ -76,13 +76,13 @@ export class Tokens {
 
   /** Finds the token that a request came with, and notes the use. @throws {GatewayError} TOKENS_UNAVAILABLE */
   async recognise(text: string): Promise<Recognition> {
-    const recognition = await this.recognize(text)
+    const recognition = await this.verify(text)
     if (recognition.kind === 'token') this.#recordUse(recognition.token)
     return recognition
   }
 
   /** The same without a note of the use. @throws {GatewayError} TOKENS_UNAVAILABLE */
-  async recognize(text: string): Promise<Recognition> {
+  async verify(text: string): Promise<Recognition> {
     if (!isTokenText(text, this.settings.prefix)) return { kind: 'refused', reason: 'this is no API token' }
     const hash = hashToken(text)
     const token = await ask(() => this.#store.findByHash(hash))
