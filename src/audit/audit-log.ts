@@ -11,11 +11,8 @@ import { type Verification, verifyChain } from './verify.ts'
 interface AuditLogOptions {
   sink: AuditSink
   log: FastifyBaseLogger
-  /** Undefined keeps records for ever. */
   retentionMs: number | undefined
-  /** Undefined lets the log grow as long as its records are young enough. */
   maxBytes: number | undefined
-  /** Told how many events could not be written. */
   onFailure: (events: number) => void
   now: () => number
 }
@@ -28,7 +25,6 @@ const maxWaiting = 10_000
 const timeoutMs = 5000
 const firstSweepMs = 60_000
 const sweepIntervalMs = 3_600_000
-/** So many new records, and the size of the log is looked at. */
 const recordsPerMeasure = 5000
 
 interface QueuedEvent {
@@ -45,18 +41,14 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
 
 export class AuditLog {
   readonly #options: AuditLogOptions
-  /** Begins the names of the changes that this process makes. */
   readonly process = randomBytes(6).toString('base64url')
   readonly #waiting: QueuedEvent[] = []
   #changes = 0
   #writing: Promise<void> | undefined
-  /** Events that were not written since the last that was. */
   #lost = 0
   #failing = false
-  /** A write exceeds the maximum wait. */
   #hangs = false
   #unmeasured = 0
-  /** Examinations that run, by the hash that they expect. */
   readonly #verifying = new Map<string, Promise<Verification>>()
   #timers: NodeJS.Timeout[] = []
   #flushing: NodeJS.Timeout | undefined
@@ -75,12 +67,10 @@ export class AuditLog {
     return this.#options.sink.find !== undefined
   }
 
-  /** What an operator should know about its state; undefined when all is well. */
   get trouble(): string | undefined {
     return this.#failing ? `the audit log cannot be written: ${this.#lost} events are missing so far` : undefined
   }
 
-  /** A name for a change that is about to be made, unlike that of any other. */
   nameChange(): string {
     return `${this.process}-${(++this.#changes).toString(36)}`
   }
@@ -105,7 +95,6 @@ export class AuditLog {
     this.#flushing ??= setTimeout(() => void this.#flush(), noteMs).unref()
   }
 
-  /** Includes everything that was recorded so far. @throws {Error} when the log cannot be read */
   async find(query: AuditQuery): Promise<AuditPage> {
     await this.#flush()
     return (await this.#options.sink.find?.(query)) ?? { records: [] }
@@ -128,7 +117,6 @@ export class AuditLog {
     return verifying
   }
 
-  /** Removes what has been kept long enough, and what is too much. */
   async sweep(): Promise<void> {
     const { sink, retentionMs, log, now } = this.#options
     try {
@@ -139,7 +127,6 @@ export class AuditLog {
     }
   }
 
-  /** Records an unknown outcome for each change that another process had begun when it died. */
   async noteInterrupted(): Promise<void> {
     const { sink, log, now } = this.#options
     try {
@@ -168,7 +155,6 @@ export class AuditLog {
     })
   }
 
-  /** Resolves when nothing waits any more. */
   async #flush(): Promise<void> {
     clearTimeout(this.#flushing)
     this.#flushing = undefined
@@ -215,7 +201,6 @@ export class AuditLog {
     return this.#complain(error)
   }
 
-  /** Once per interruption. */
   #complain(error: Error): Error {
     if (!this.#failing) this.#options.log.error({ err: error }, 'the audit log cannot be written: events are lost until it can')
     this.#failing = true

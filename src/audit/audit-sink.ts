@@ -4,7 +4,6 @@ import type { AuditEvent, AuditPage, AuditQuery, AuditRecord } from './event.ts'
 export interface AuditSink {
   /** Links events to the chain; resolves when they survive a crash of the process. @throws {Error} nothing was written then */
   append(events: readonly AuditEvent[]): Promise<void>
-  /** Undefined where nothing can be read back. */
   find?(query: AuditQuery): Promise<AuditPage>
   /** Records of that time and later, in any order; undefined where nothing can be read back. @param fromMs Milliseconds since the epoch */
   since?(fromMs: number): AsyncIterable<AuditRecord>

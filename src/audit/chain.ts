@@ -3,7 +3,6 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { AuditEvent, AuditRecord } from './event.ts'
 
-/** The end of a chain, to which the next record is linked. */
 export interface ChainHead {
   readonly sequence: number
   readonly hash: string
@@ -11,7 +10,6 @@ export interface ChainHead {
 
 interface SealedRecord {
   readonly record: AuditRecord
-  /** JSON without a line break. */
   readonly line: string
 }
 
@@ -26,7 +24,6 @@ const Linked = z.looseObject({
   hash: z.string(),
 })
 
-/** Links events to a chain, in order. */
 export function sealEvents(head: ChainHead, events: readonly AuditEvent[]): SealedRecord[] {
   let last = head
   return events.map(({ atMs, ...event }) => {

@@ -2,17 +2,13 @@
 import { foldName } from '../names/fold-name.ts'
 import { toUserKey } from '../names/user-name.ts'
 
-/** `interrupted`: begun, with unknown outcome. */
 export type AuditDecision = 'begun' | 'allowed' | 'refused' | 'failed' | 'interrupted'
 
 export interface AuditEvent {
-  /** `audit`: about the log itself. */
   readonly kind: 'change' | 'read' | 'refusal' | 'login' | 'logout' | 'token' | 'audit'
   readonly atMs: number
   readonly user?: string | undefined
-  /** How the user has logged in. */
   readonly login?: string | undefined
-  /** Id of the API token that the request came with. */
   readonly token?: string | undefined
   readonly address?: string | undefined
   readonly requestId?: string | undefined
@@ -24,25 +20,18 @@ export interface AuditEvent {
   readonly resource?: Readonly<Record<string, string>> | undefined
   readonly decision: AuditDecision
   readonly status?: number | undefined
-  /** Code of the error that was answered. */
   readonly error?: string | undefined
   /** Why credentials were refused, or which right the user lacks; of an event about the log itself, what happened. */
   readonly reason?: string | undefined
-  /** Services that were asked, with the status that they answered with. */
   readonly upstream?: readonly { readonly service: string; readonly status: number | undefined }[] | undefined
   /** Joins `begun` with the record of how it ended. */
   readonly change?: string | undefined
-  /** How many more refusals like the one before there were. */
   readonly repeated?: number | undefined
-  /** Events that could not be written. */
   readonly lost?: number | undefined
 }
 
-/** An event of the log, linked to the one before it. */
 export interface AuditRecord extends Omit<AuditEvent, 'atMs'> {
-  /** ISO 8601, UTC. */
   readonly at: string
-  /** 1 for the first record of a chain. */
   readonly sequence: number
   /** Hash of the record before, 64 zeros for the first. */
   readonly previous: string
@@ -56,19 +45,14 @@ export interface AuditQuery {
   readonly operation?: string | undefined
   readonly application?: string | undefined
   readonly decision?: string | undefined
-  /** Milliseconds since the epoch, included. */
   readonly fromMs?: number | undefined
-  /** Milliseconds since the epoch, not included. */
   readonly toMs?: number | undefined
-  /** Only records before this one. */
   readonly before?: number | undefined
   readonly limit: number
 }
 
-/** The newest first. */
 export interface AuditPage {
   readonly records: AuditRecord[]
-  /** `before` of the next page; undefined when there is none. */
   readonly next?: number | undefined
 }
 
@@ -93,7 +77,6 @@ export function namesApplication(recorded: string, application: string): boolean
   return recorded.split(',').some((name) => foldName(name) === wanted)
 }
 
-/** A page from matching records, the newest first, of which there may be one more than fits. */
 export function toPage(records: AuditRecord[], limit: number): AuditPage {
   if (records.length <= limit) return { records }
   const shown = records.slice(0, limit)

@@ -9,7 +9,6 @@ import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, mat
 import { dropIncompleteLine, firstLine, lastLine, linesOf } from './lines.ts'
 
 interface FileSinkOptions {
-  /** Absolute path of the file that grows. */
   file: string
   maxBytes: number
   maxAgeMs: number
@@ -52,10 +51,8 @@ interface CurrentFile {
   readonly handle: FileHandle
   /** Tells whether the file under the name is still this one. */
   readonly inode: number
-  /** Bytes of complete records. */
   size: number
   head: ChainHead
-  /** Time of the first record in the file. */
   firstAtMs: number | undefined
 }
 
@@ -144,7 +141,6 @@ class FileSink implements AuditSink {
     }
   }
 
-  /** Whole files go, never the one that grows. */
   async removeBeyond(maxBytes: number): Promise<boolean> {
     const files = listAuditFiles(this.#options.file).map((file) => ({ file, size: statSync(file).size }))
     let total = files.reduce((sum, { size }) => sum + size, 0)
@@ -209,7 +205,6 @@ class FileSink implements AuditSink {
   }
 }
 
-/** Whether even its last record is older. */
 async function isOlder(file: string, thanMs: number): Promise<boolean> {
   if (thanMs === -Infinity) return false
   const last = parseRecord(await lastLine(file))

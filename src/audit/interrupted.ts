@@ -6,7 +6,6 @@ import type { AuditEvent, AuditRecord } from './event.ts'
 const longestMs = 2 * 3_600_000
 
 interface Search {
-  /** Begins the names of the changes of this process, which are under way. */
   readonly own: string
   readonly nowMs: number
 }

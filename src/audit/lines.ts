@@ -16,7 +16,6 @@ export async function* linesOf(file: string): AsyncGenerator<string> {
   }
 }
 
-/** Empty when there is none. */
 export async function firstLine(file: string): Promise<string> {
   for await (const line of linesOf(file)) return line
   return ''
@@ -46,13 +45,11 @@ export async function dropIncompleteLine(file: string): Promise<void> {
   }
 }
 
-/** Where the last complete line ends, its break included. */
 async function endOfLines(handle: FileHandle): Promise<number> {
   const { size } = await handle.stat()
   return (await findBreak(handle, size)) + 1
 }
 
-/** Position of the last line break before `until`; -1 when there is none. */
 async function findBreak(handle: FileHandle, until: number): Promise<number> {
   for (let end = until; end > 0; end -= portion) {
     const begin = Math.max(0, end - portion)

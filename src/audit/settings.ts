@@ -65,7 +65,6 @@ export function toAuditSettings(
     sink: toSink(values, dataDir, cwd),
     required,
     reads,
-    /** Undefined: for ever. */
     retentionMs: retentionDays === 0 ? undefined : retentionDays * dayMs,
     maxBytes: toMaxBytes(values, report),
   }

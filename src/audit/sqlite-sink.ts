@@ -36,7 +36,6 @@ const rangeMs = 5
 /** What is left when the log was too large, so that it does not become so again at once. */
 const spared = 0.9
 
-/** @throws {Error} when the file cannot be used; the message says what to do */
 export function openSqliteSink(file: string): AuditSink {
   let db: DatabaseSync | undefined
   try {
@@ -157,7 +156,6 @@ class SqliteSink implements AuditSink {
     return (read('page_count') - read('freelist_count')) * read('page_size')
   }
 
-  /** Requests get their turn in between. */
   async #removeUntil(kept: number): Promise<void> {
     const remove = this.#db.prepare(
       'DELETE FROM events_1 WHERE sequence IN (SELECT sequence FROM events_1 WHERE sequence < ? ORDER BY sequence LIMIT ?)',

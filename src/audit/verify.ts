@@ -3,36 +3,26 @@ import { setImmediate } from 'node:timers/promises'
 import { type ChainHead, chainStart, formatCanonical, hashOf, parseRecord } from './chain.ts'
 
 interface ChainBreak {
-  /** Counts from 1, through all files. */
   readonly line: number
   readonly problem: string
 }
 
 export interface Verification {
   readonly records: number
-  /** Sequence of the first record; above 1 when older ones have been removed. */
   readonly first: number | undefined
-  /** Events that could not be written, as the records themselves say. */
   readonly lost: number
   /** The end of the chain: who keeps it elsewhere notices when the newest records are removed. */
   readonly last: ChainHead | undefined
-  /** The first ones; empty when the chain is sound. */
   readonly breaks: readonly ChainBreak[]
   /** The last line is incomplete: the process ended while it wrote it. */
   readonly incomplete: boolean
-  /** Whether the record with the expected hash is there; true when none is expected. */
   readonly hasExpected: boolean
 }
 
 const maxBreaks = 20
 
-/** So many lines are verified at a time; requests get their turn in between. */
 const linesPerTurn = 50
 
-/**
- * @param lines In order; the last one of an interrupted file may be incomplete.
- * @param expected Hash of a record that must still be there.
- */
 export async function verifyChain(lines: AsyncIterable<string> | Iterable<string>, expected?: string): Promise<Verification> {
   const breaks: ChainBreak[] = []
   let last: ChainHead | undefined

@@ -10,28 +10,21 @@ import {
   volumesFolderName,
 } from '../names/agent-files.ts'
 
-/** Describes the backup; the first entry of its archive. */
 export const descriptionName = 'backup.json'
 
 /** Names of the folders in the data directory in which a backup is put together or taken apart. */
 export const workFolderPrefix = '.backup-'
 
 export interface Description {
-  /** Of the archive; a newer one cannot be restored. */
   readonly format: 1
-  /** Of the Fairlead that wrote it. */
   readonly version: string
-  /** ISO 8601. */
   readonly createdAt: string
-  /** The directory that was backed up. */
   readonly dataDir: string
   readonly hasSecretsKey: boolean
 }
 
 export interface Contents {
-  /** SQLite files, which are copied by SQLite. */
   readonly databases: readonly string[]
-  /** Files and folders, which are copied as they are. */
   readonly others: readonly string[]
 }
 
@@ -52,7 +45,6 @@ const leftOut = new Set([
 ])
 const leftOutPattern = /\.(sock|new)$|-(wal|shm|journal)$|^lost\+found$|^\.backends\.db-litestream$|^outdated-/
 
-/** @param secretsKey Name of a file that is left out, unless undefined */
 export function contentsOf(dataDir: string, secretsKey: string | undefined): Contents {
   const names = readdirSync(dataDir)
     .filter(
@@ -63,7 +55,6 @@ export function contentsOf(dataDir: string, secretsKey: string | undefined): Con
   return { databases: names.filter(isDatabase), others: names.filter((name) => !isDatabase(name)) }
 }
 
-/** What an upload or a removal of an image has not finished. */
 export function isUnfinished(path: string): boolean {
   return path.includes(`images/${unfinishedPrefix}`)
 }

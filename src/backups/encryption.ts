@@ -16,17 +16,14 @@ export interface Key {
 
 const firstLine = Buffer.from('age-encryption.org/')
 
-/** Whether a file that begins with these bytes is encrypted. */
 export function isEncrypted(head: Uint8Array): boolean {
   return firstLine.equals(head.subarray(0, firstLine.length))
 }
 
-/** Whether a passphrase decrypts it, rather than a secret key. @param head Its first bytes: a line of the header or more */
 export function needsPassphrase(head: Uint8Array): boolean {
   return Buffer.from(head).toString('latin1').split('\n')[1]?.startsWith('-> scrypt ') === true
 }
 
-/** @throws {Error} when a recipient is no public key */
 export async function encrypt(
   plain: AsyncIterable<Uint8Array>,
   { passphrase, recipients = [] }: Lock,
@@ -37,7 +34,6 @@ export async function encrypt(
   return fromWeb(await encrypter.encrypt(toWeb(plain)))
 }
 
-/** @throws {Error} when the key does not fit, or what is encrypted was altered */
 export async function decrypt(
   sealed: AsyncIterable<Uint8Array>,
   { passphrase, identities = [] }: Key,

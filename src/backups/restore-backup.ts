@@ -83,7 +83,6 @@ class EntryGuard {
     return false
   }
 
-  /** @throws {Error} */
   checkRefusal(): void {
     if (this.#refusal !== undefined) throw this.#refusal
   }

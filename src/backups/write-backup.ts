@@ -8,11 +8,8 @@ import { closeToOthers, openPrivateDatabase } from '../storage/private-files.ts'
 import { contentsOf, type Description, descriptionName, isUnfinished, workFolderPrefix } from './contents.ts'
 
 export interface BackupOptions {
-  /** Absolute. */
   readonly dataDir: string
-  /** Name of the key of the secrets, if it lies in the directory. */
   readonly secretsKey: string | undefined
-  /** Whether it comes along. */
   readonly withSecretsKey: boolean
   readonly version: string
   readonly now: Date
@@ -56,7 +53,6 @@ export async function* writeBackup({
   }
 }
 
-/** More than a database can have. */
 const everyPage = 2 ** 31 - 1
 
 /** In one step: what is written meanwhile would make it begin anew. */

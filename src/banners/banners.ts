@@ -12,9 +12,7 @@ import { isRunning } from '../settings/time-span.ts'
 import type { Records } from '../storage/records.ts'
 import { openSqliteRecords } from '../storage/sqlite-records.ts'
 
-/** As many banners may be stored. */
 const maxBanners = 50
-/** How often a change is tried again that another replica has anticipated. */
 const maxAttempts = 5
 
 const cssValue = z
@@ -23,7 +21,6 @@ const cssValue = z
   .nullish()
 const moment = z.int().min(0).max(8_640_000_000_000_000).nullish()
 
-/** What an administrator may say about a banner. */
 export const BannerChange = z
   .object({
     id: z
@@ -55,7 +52,6 @@ export interface BannerSettings {
   readonly enabled: boolean
   /** How long a list is served before the store is asked again. */
   readonly refreshMs: number
-  /** Characters. */
   readonly maxMessageLength: number
 }
 
@@ -63,7 +59,6 @@ interface BannerOptions {
   settings: BannerSettings
   store: Records
   log: Logger
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 
@@ -72,9 +67,7 @@ const recordKey = 'banners'
 
 export class Banners {
   readonly #options: BannerOptions
-  /** As stored, and as parsed. */
   #loaded: { text: string | undefined; banners: readonly Banner[] } = { text: undefined, banners: [] }
-  /** When the store is asked again. */
   #dueAtMs = 0
 
   constructor(options: BannerOptions) {
@@ -94,29 +87,24 @@ export class Banners {
     return this.#loaded.banners.filter((banner) => isActive(banner, now()))
   }
 
-  /** @throws {GatewayError} NOT_FOUND, BANNERS_UNAVAILABLE */
   async all(): Promise<readonly Banner[]> {
     await this.refresh()
     return this.#loaded.banners
   }
 
-  /** @throws {GatewayError} NOT_FOUND, BANNERS_UNAVAILABLE */
   async find(id: string): Promise<Banner> {
     return (await this.all()).find((one) => one.id === id) ?? missing(id)
   }
 
-  /** Stores a banner instead of the one with its id. @throws {GatewayError} NOT_FOUND, BAD_ARGUMENT, BANNERS_UNAVAILABLE */
   async save({ id, ...given }: BannerChange): Promise<Banner> {
     const name = id ?? randomUUID()
     return this.#store(name, () => given)
   }
 
-  /** Changes the named fields of a banner. @throws {GatewayError} NOT_FOUND, BAD_ARGUMENT, BANNERS_UNAVAILABLE */
   async change(id: string, change: Partial<BannerChange>): Promise<Banner> {
     return this.#store(id, (stored) => ({ ...(stored ?? missing(id)), ...change }))
   }
 
-  /** @throws {GatewayError} NOT_FOUND, BANNERS_UNAVAILABLE */
   async remove(id: string): Promise<void> {
     await this.#update((banners) => {
       const left = banners.filter((one) => one.id !== id)
@@ -125,7 +113,6 @@ export class Banners {
     })
   }
 
-  /** @returns how many there were @throws {GatewayError} NOT_FOUND, BANNERS_UNAVAILABLE */
   async removeAll(): Promise<number> {
     let removed = 0
     await this.#update((banners) => {
@@ -135,7 +122,6 @@ export class Banners {
     return removed
   }
 
-  /** Asks the store now. @throws {GatewayError} NOT_FOUND, BANNERS_UNAVAILABLE */
   async refresh(): Promise<void> {
     const { settings, store, now } = this.#options
     if (!settings.enabled) {
@@ -173,7 +159,6 @@ export class Banners {
     }
   }
 
-  /** Applies a change to what is stored at that moment. */
   async #update(change: (banners: readonly Banner[]) => Banner[]): Promise<void> {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       await this.refresh()
@@ -196,7 +181,6 @@ export const bannerMigrations = [
 interface BannerPlace {
   dataDir: string
   redis: Redis | undefined
-  /** Milliseconds since the epoch. */
   now: () => number
   log: Logger
 }

@@ -9,7 +9,6 @@ export interface Manifest {
   readonly theme: string
   readonly script: string
   readonly style: string
-  /** Loaded with `script`, which imports them. */
   readonly preload: readonly string[]
   /** Every file, with its media type and the codings in which it lies beside itself. */
   readonly files: Readonly<Record<string, { readonly type: string; readonly codings: readonly Coding[] }>>
@@ -29,12 +28,10 @@ export class BuiltFiles {
   readonly #dir: URL | undefined
   #manifest: { readonly value: Manifest; readonly changedMs: number } | undefined
 
-  /** @param dir Ends in a slash; undefined where nothing was built. */
   constructor(dir: URL | undefined) {
     this.#dir = dir
   }
 
-  /** Read again after a new build. @throws {GatewayError} CONSOLE_MISSING */
   async manifest(): Promise<Manifest> {
     try {
       if (this.#dir === undefined) throw new Error('no folder was given')
@@ -51,12 +48,6 @@ export class BuiltFiles {
     }
   }
 
-  /**
-   * Only names that the manifest lists are looked up.
-   *
-   * @param accepted The header Accept-Encoding.
-   * @returns undefined for files of another build
-   */
   async find(name: string, accepted: string): Promise<BuiltFile | undefined> {
     const { files } = await this.manifest()
     const entry = Object.hasOwn(files, name) ? files[name] : undefined

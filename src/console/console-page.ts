@@ -5,13 +5,11 @@ import type { Manifest } from './built-files.ts'
 interface ConsolePageOptions {
   readonly manifest: Manifest
   readonly brand: Brand
-  /** Path of the console, as the browser sees it, with a slash at its end. */
   readonly basePath: string
   /** Fresh for each document: admits the style elements that the text editor writes. */
   readonly nonce: string
 }
 
-/** @see docs/decisions/console.md */
 export function createConsolePage({ manifest, brand, basePath, nonce }: ConsolePageOptions): Page {
   const { theme, style, script, preload } = manifest
   const title = escapeHtml(brand.title)

@@ -5,11 +5,9 @@ import { GatewayError } from '../errors.ts'
 import { BuiltFiles } from './built-files.ts'
 import { createConsolePage } from './console-page.ts'
 
-/** Below the context path. */
 const consolePath = '/console'
 const filesPath = `${consolePath}/files/`
 
-/** For the index of methods. */
 export const consoleRoutes: readonly { method: string; path: string }[] = [consolePath, `${consolePath}/**`].flatMap((path) =>
   ['GET', 'HEAD'].map((method) => ({ method, path })),
 )

@@ -1,7 +1,6 @@
 /** The files of a Deck plug-in in its archive, within bounds. */
 import { zipEntries } from '../storage/zip.ts'
 
-/** All files together. */
 const maxBytes = 8 * 1024 * 1024
 const maxArchiveBytes = 32 * 1024 * 1024
 const maxFiles = 500

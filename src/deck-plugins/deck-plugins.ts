@@ -4,13 +4,10 @@ import { extname } from 'node:path'
 import type { DeckPlugin, DeckPluginAsset, DeckPlugins } from '../operations/deck-plugins.ts'
 import type { RepositoryPlugins } from './repository-plugins.ts'
 
-/** Listed in the manifest beside the plug-ins of repositories. */
 export interface BuiltInPlugin extends DeckPlugin {
-  /** Folder of `index.js` and the other assets; ends in a slash. */
   readonly dir: URL
 }
 
-/** As Gate names them; everything else is text. */
 const types: Readonly<Record<string, string>> = {
   '.js': 'application/javascript',
   '.css': 'text/css',
@@ -21,7 +18,6 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** @param repositories Undefined where none of their plug-ins is enabled. */
 export function createDeckPlugins(builtIn: readonly BuiltInPlugin[], repositories: RepositoryPlugins | undefined): DeckPlugins {
   function manifest(): readonly DeckPlugin[] {
     return [...builtIn.map(({ id, name, version }) => ({ id, name, version })), ...(repositories?.manifest() ?? [])]

@@ -26,9 +26,7 @@ export interface DownloadSettings {
 }
 
 export interface Downloads {
-  /** @throws {Error} */
   list(url: string): Promise<unknown>
-  /** The archive, checked against its hash if there is one. @throws {Error} */
   archive(release: PluginRelease): Promise<Buffer>
 }
 

@@ -19,13 +19,11 @@ export interface PluginRelease {
   readonly id: string
   readonly name: string
   readonly version: string
-  /** As it is listed; relative to the list. */
   readonly url: string
   readonly sha512sum: string | undefined
   readonly isForDeck: boolean
 }
 
-/** Entries that are not understood are left out. */
 export function readReleases(list: unknown): PluginRelease[] {
   if (!Array.isArray(list)) return []
   return list.flatMap((entry) => {
@@ -43,7 +41,6 @@ export function readReleases(list: unknown): PluginRelease[] {
   })
 }
 
-/** The wanted version, or the highest one for Deck. */
 export function chooseRelease(
   releases: readonly PluginRelease[],
   id: string,

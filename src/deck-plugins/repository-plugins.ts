@@ -20,7 +20,6 @@ interface RepositoryOptions {
 
 type Files = ReadonlyMap<string, Buffer>
 
-/** Versions whose files are kept in memory. */
 const maxVersions = 20
 
 export class RepositoryPlugins {
@@ -30,7 +29,6 @@ export class RepositoryPlugins {
   readonly #releases = new Map<string, readonly PluginRelease[]>()
   /** By id and version. Undefined: it could not be fetched, which is tried again after the next refresh. */
   readonly #files = new BoundedMap<string, Promise<Files | undefined>>(maxVersions)
-  /** Undefined before the first refresh. */
   #current: readonly DeckPlugin[] | undefined
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
@@ -49,7 +47,6 @@ export class RepositoryPlugins {
     clearTimeout(this.#timer)
   }
 
-  /** @throws {GatewayError} PLUGINS_UNAVAILABLE before the first refresh */
   manifest(): readonly DeckPlugin[] {
     if (this.#current !== undefined) return this.#current
     throw new GatewayError('PLUGINS_UNAVAILABLE', 'The lists of Deck plugins have not been read yet. Try again in a minute.')

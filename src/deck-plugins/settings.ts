@@ -7,7 +7,6 @@ const prefix = 'spinnaker.extensibility'
 const map = z.unknown().transform(objectOf).meta({ type: 'map' })
 
 export const deckPluginKeys = settings({
-  /** Whether built-in plug-ins are served. */
   served: setting(`${prefix}.deck-proxy.enabled`, on).describe('Serves plugins to Deck, below `/plugins/deck`.'),
   plugins: setting(`${prefix}.deck-proxy.plugins`, map).describe(
     'Plugins of repositories by their id, each with `enabled: true` and perhaps a `version`; default: the highest version whose ' +
@@ -40,7 +39,6 @@ export function toDeckPluginSettings(values: SettingsOf<typeof deckPluginKeys>, 
   return {
     /** By id; undefined as version: the latest. Empty where Deck loads none. */
     enabled: new Map(served ? findPlugins(plugins, []) : []),
-    /** Addresses of lists, besides that of front50. */
     lists,
     asksFront50: isTrue(objectOf(repositories['front50'])['enabled'] ?? true),
     refreshMs,

@@ -14,7 +14,6 @@ import type { Services } from './services.ts'
 
 const accountRefreshMs = 30_000
 
-/** Sessions, in the data directory or in the Redis that replicas share, and the audit log. */
 export async function openStores({ config, log, metrics, keep, now }: GatewayContext) {
   const { redisAnswered: answered, redisReconnected: reconnected } = metrics
   const redis = config.redis && keep(await openRedis(config.redis, log, { answered, reconnected }))
@@ -46,7 +45,6 @@ export async function openStores({ config, log, metrics, keep, now }: GatewayCon
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
 
-/** Permissions, the lists that they are applied to, and login. */
 export async function openAccess(parts: GatewayContext & Services & Stores) {
   const { config, log, command, metrics, keep, tls, upstreams, loginUpstreams, embedded, redis, sessions, now } = parts
   const switches = createSwitches(parts)
@@ -88,7 +86,6 @@ export async function openAccess(parts: GatewayContext & Services & Stores) {
 
 export type AccessParts = Awaited<ReturnType<typeof openAccess>>
 
-/** An external permission service can be switched while the gateway runs. */
 function createSwitches({ config, log, keep, services, reread, rereadMs }: GatewayContext & Services) {
   if (reread === undefined || !config.permissions.refreshable || services.fiat?.kind !== 'external') return undefined
   return keep(

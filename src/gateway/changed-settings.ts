@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
 
-/** As headings of the reference of settings have it. */
 const partNames: Readonly<Record<keyof Config, string>> = {
   upstreams: 'services',
   http: 'listener, addresses, cross-origin rules',

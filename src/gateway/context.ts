@@ -28,33 +28,24 @@ export interface Gateway {
 export interface GatewayOptions {
   config: Config
   log: Logger
-  /** Lines of the log that are missing since the start, by reason. */
   missingLogLines?: () => Readonly<Record<string, number>>
   /** What to type for `fairlead <words>`, for messages; that itself unless given. */
   command?: (words: string) => string
-  /** What the configuration has said at the start; the doctor repeats it. */
   notices?: readonly string[]
   version: string
   /** Reads the configuration again, for the few settings that count while the gateway runs. */
   reread?: () => Promise<Config>
-  /** How often; twice a minute unless given. */
   rereadMs?: number
-  /** Starts the embedded back ends, unless in a worker with the program of the package. */
   startThread?: StartThread | undefined
-  /** Folder of the built web console, with a slash at its end. */
   consoleDir?: URL
-  /** Plug-ins of Deck; those that the package contains unless given. */
   builtInPlugins?: readonly BuiltInPlugin[]
-  /** Other times for connections than the usual ones. */
   connectionTimes?: Partial<ConnectionTimes> | undefined
-  /** Milliseconds since the epoch. */
   now?: () => number
 }
 
 export interface GatewayContext extends GatewayOptions {
   keep: Keep
   metrics: Metrics
-  /** Undefined where every port is plain. */
   tls: TlsFiles | undefined
   linesWithoutLogin: LineBudget
   now: () => number

@@ -14,12 +14,9 @@ import type { Upstreams } from '../upstreams/upstreams.ts'
 interface DeckPluginParts {
   readonly settings: DeckPluginSettings
   readonly configured: ConfiguredUpstreams
-  /** Addresses that may be asked for plug-ins. */
   readonly outside: OutsideSettings
   readonly upstreams: Upstreams
-  /** Those that the package contains unless given. */
   readonly builtInPlugins: readonly BuiltInPlugin[] | undefined
-  /** Folder of the built console; ends in a slash. Undefined where there is none. */
   readonly consoleDir: URL | undefined
   readonly version: string
   readonly log: FastifyBaseLogger

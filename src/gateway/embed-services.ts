@@ -6,7 +6,6 @@ import type { Config } from '../config/config.ts'
 interface EmbeddingOptions extends Omit<EmbeddedOptions, 'dataDir' | 'embedded' | 'serviceTls' | 'settings' | 'traces'> {
   readonly config: Config
   readonly version: string
-  /** When the database was restored from a copy; undefined: it was not. */
   readonly restoredAt?: number | undefined
 }
 
@@ -29,7 +28,6 @@ function checksPermissions({ config, services }: Pick<EmbeddingOptions, 'config'
   return services.fiat !== undefined && !config.login.anonymous
 }
 
-/** Starts the worker of the embedded back ends, if there are any. */
 export function embedServices({ config, version, restoredAt, ...options }: EmbeddingOptions): EmbeddedThread | undefined {
   const { services } = options
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))

@@ -30,7 +30,6 @@ const healthIntervalMs = 30_000
 
 type PlatformParts = GatewayContext & Services & Stores & AccessParts & { deckPlugins: DeckPlugins }
 
-/** The operations, and what they use besides the services. */
 export function createPlatform(parts: PlatformParts) {
   const { config, log, version, metrics, keep, upstreams, login, audit, now } = parts
   const sharedReads = config.http.sharedReads ? new SharedReads(metrics.readShared) : undefined

@@ -9,7 +9,6 @@ import type { CircuitChange } from '../upstreams/upstreams.ts'
 import type { GatewayContext } from './context.ts'
 import { connectBackends } from './embed-services.ts'
 
-/** The data directory, the embedded back ends, and the connections to every service. */
 export async function openServices({ config, log, startThread, version, metrics, keep }: GatewayContext) {
   const { dataDir } = config.backends
   keep(lockDataDir(dataDir))

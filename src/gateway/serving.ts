@@ -31,7 +31,6 @@ import type { Gateway, GatewayContext } from './context.ts'
 import type { Operations } from './platform.ts'
 import type { Services } from './services.ts'
 
-/** Steps that every request passes before its operation, in this order. */
 export function createSteps(parts: GatewayContext & Stores & AccessParts & Operations): RequestStep[] {
   const { config, login, methodsOf, now } = parts
   return [
@@ -87,7 +86,6 @@ export function openServing(parts: ServingParts): Omit<Gateway, 'close'> {
   }
 }
 
-/** @returns the address of the main port */
 async function listen({ login, log, embedded, ...parts }: ServingParts, ports: OpenPorts, closing: AbortSignal): Promise<string> {
   const start = await login.prepareStart()
   const addresses = await ports.listen()
@@ -116,11 +114,9 @@ async function awaitBalancers({ config, platform }: ServingParts, ports: OpenPor
   ports.drain()
   // Balancers turn away meanwhile, so that clients come back to other replicas.
   void platform.streams.drain(drainMs / 2)
-  // An abort is no failure here: it ends the wait.
   await pause(drainMs, undefined, { signal: hurry }).catch(() => {})
 }
 
-/** Applies what may change while the gateway runs, and logs what counts after a restart. */
 async function applyReload({ config, log, tls, switches, embedded, accounts }: ServingParts, next: Config): Promise<void> {
   tls?.load()
   await switches?.refresh()
@@ -172,7 +168,6 @@ function createServer(parts: ServingParts, createMainServer: (handler: RequestLi
   return server
 }
 
-/** The start-up line: per listener, which login methods guard it. */
 function describeListener(login: Login, address: string, listener: PortKind): string {
   if (listener === 'management') return `listening on ${address}, open to all clients for health and metrics`
   const methods = login.methodsOf(listener)

@@ -52,7 +52,6 @@ export function commonHeaders(request: FastifyRequest, echoed: EchoedHeaders, st
   return Object.assign({}, ...shared, own)
 }
 
-/** Those that are the same objects for many answers, and those of this one, which win over them. */
 function partHeaders(
   { state, headers: sent }: FastifyRequest,
   echoed: EchoedHeaders,
@@ -107,9 +106,7 @@ function overlaps(own: AnswerHeaders, shared: Readonly<Record<string, string>>):
 }
 
 export interface Validation {
-  /** Validator of the value as JSON, where it is known without its bytes. */
   readonly tag?: string | undefined
-  /** Browsers may keep a copy, `http.browserCache`. */
   readonly browserCache: boolean
 }
 
@@ -141,7 +138,6 @@ export async function sendValue(
   return sendBytes(request, reply, status, bytes, contentType)
 }
 
-/** A value that is JSON already. */
 export class JsonText {
   readonly text: string
 
@@ -162,7 +158,6 @@ async function formatAsYaml(value: unknown, { state }: FastifyRequest): Promise<
   return Buffer.from(formatYaml(value instanceof JsonText ? parseJson(json) : value))
 }
 
-/** Answers that the client has the response already. */
 export function sendUnchanged(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -173,7 +168,6 @@ export function sendUnchanged(
   return reply.code(304).send()
 }
 
-/** Labels the answer with its validator. @returns whether the client has it already */
 function isKnownTo(request: FastifyRequest, reply: FastifyReply, tag: string, { browserCache }: Validation): boolean {
   const { state, headers } = request
   reply.header('etag', tag)
@@ -184,7 +178,6 @@ function isKnownTo(request: FastifyRequest, reply: FastifyReply, tag: string, { 
 /** Documents that are kept are compressed once. */
 const packedBytes = new WeakMap<Buffer, Promise<Buffer>>()
 
-/** Sends bytes under a content type, compressed if the client allows it and it is worth it. */
 export async function sendBytes(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -214,7 +207,6 @@ function addVary(vary: string | number | string[] | undefined, names: string): s
   return String(vary).includes(names) ? String(vary) : `${vary}, ${names}`
 }
 
-/** Sends any thrown value as an error answer. @returns the classified error, for the log */
 export async function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): Promise<GatewayError> {
   const { state, headers } = request
   const answer = toErrorAnswer(thrown, state, request.server.nameOf)

@@ -18,14 +18,11 @@ import type { AuditNote, RequestState } from './request-state.ts'
 
 interface AuditedAnswersOptions {
   audit: AuditLog
-  /** Refuses what cannot be recorded. */
   required: boolean
   reads: boolean
   /** Called for an event that was counted with others like it, instead of recorded. */
   onCounted: () => void
-  /** Routes of the login methods, below the context path. */
   loginRoutes: readonly { method: string; path: string; login: string }[]
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 
@@ -33,7 +30,6 @@ const tokenUseMs = 60_000
 const countsEveryMs = 10_000
 const maxTokens = 10_000
 const maxLength = 300
-/** Answers that name a run or task are shorter. */
 const maxReference = 200
 const retryAfterSeconds = 10
 const sentToLogin = { decision: 'refused', error: 'LOGIN_REQUIRED' } as const
@@ -42,17 +38,13 @@ const refusingCodes: ReadonlySet<string> = new Set(['REQUEST_SHED', 'PATH_REFUSE
 
 export class AuditedAnswers {
   readonly #options: AuditedAnswersOptions
-  /** By method and path, which login method it belongs to. */
   readonly #loginRoutes: ReadonlyMap<string, string>
   readonly #repeated = new RepeatedRefusals()
   readonly #timer: NodeJS.Timeout
   /** Changes that were recorded before they were made, by the name that joins their records. */
   readonly #begun = new WeakMap<FastifyRequest, string>()
-  /** What the bodies of changes say they are about. */
   readonly #named = new WeakMap<FastifyRequest, Record<string, string>>()
-  /** By id of the token, when its last use was recorded. */
   readonly #tokenUses = new BoundedMap<string, number>(maxTokens)
-  /** Requests that were refused because they cannot be recorded. */
   readonly #refused = new WeakSet<FastifyRequest>()
 
   constructor(options: AuditedAnswersOptions) {
@@ -63,7 +55,6 @@ export class AuditedAnswers {
     this.#timer = setInterval(() => this.#noteRepeated(options.now()), countsEveryMs).unref()
   }
 
-  /** Flushes the counted refusals. The code that opened the log closes it. */
   close(): void {
     clearInterval(this.#timer)
     this.#noteRepeated()
@@ -102,7 +93,6 @@ export class AuditedAnswers {
     return undefined
   }
 
-  /** Before every other answer. */
   readonly onSend: onSendAsyncHookHandler = async (request, reply, payload) => {
     if (this.#refused.has(request) || request.state === undefined) return payload
     const judged = this.#judge(request, reply.statusCode)
@@ -156,7 +146,6 @@ export class AuditedAnswers {
     return !changesNothing(request) && (this.#options.required || request.state.user !== undefined)
   }
 
-  /** What an answer means for the log; undefined when it is not worth a record. */
   #judge(request: FastifyRequest, status: number): AuditEvent | undefined {
     const { state, method } = request
     const isLoginRoute = state.route?.operation === undefined
@@ -230,7 +219,6 @@ export class AuditedAnswers {
   }
 }
 
-/** With the id of the run or task that the answer says the request has started. */
 function withStarted(event: AuditEvent, payload: unknown): AuditEvent {
   if (event.kind !== 'change' || event.decision !== 'allowed') return event
   const isShort = (typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length < maxReference
@@ -276,7 +264,6 @@ function toAddress(text: string): string | undefined {
   return isIP(bare) === 0 ? undefined : bare
 }
 
-/** Names and ids from the path. */
 function toResource({ params }: FastifyRequest): Record<string, string> {
   const values = Object.entries((params ?? {}) as Record<string, string>)
   return Object.fromEntries(values.map(([name, value]) => [name, concealSecrets(value).slice(0, maxLength)]))
@@ -291,7 +278,6 @@ function applicationOf({ application, applicationSegment }: RequestState): strin
   }
 }
 
-/** Each once, as it is spelled first. */
 function listApplications(lists: readonly (string | undefined)[]): string | undefined {
   const names = new Map<string, string>()
   for (const name of lists.flatMap((list) => list?.split(', ') ?? [])) names.getOrInsert(foldName(name), name)

@@ -6,7 +6,6 @@ import { queryOf } from './query.ts'
 const maxLength = 300
 /** Who searches for an application must find what was done to it, also where many were changed at once. */
 const maxApplicationsLength = 10_000
-/** Room for the words that stand for names that are not shown. */
 const moreLength = 20
 
 const namedByQuery: ReadonlySet<string> = new Set([
@@ -26,7 +25,6 @@ const namedByQuery: ReadonlySet<string> = new Set([
   'username',
 ])
 
-/** @param url With its query */
 export function namesInQuery(url: string): Record<string, string> {
   const found: Record<string, string> = {}
   for (const [name, value] of queryOf(url)) {
@@ -52,13 +50,11 @@ export function namesInBody(body: unknown): Record<string, string> {
   return found
 }
 
-/** A job may hold the application itself. */
 function applicationsOf(object: Record<string, unknown>): string[] {
   const application = fieldOf(object, 'application')
   return isObject(application) ? textOf(application, 'name') : textOf(object, 'application')
 }
 
-/** @param maxCharacters Names beyond are counted only. */
 function toList(names: ReadonlySet<string>, maxCharacters: number): string {
   let text = ''
   let shown = 0

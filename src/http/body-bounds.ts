@@ -13,11 +13,8 @@ export interface BodySettings {
 interface BoundSettings {
   readonly maxBytes: number
   readonly maxValues: number
-  /** Bound of one text in a document. */
   readonly maxTextBytes: number
-  /** Bound of all bodies together. */
   readonly maxBytesAtOnce: number
-  /** Where these settings stand. */
   readonly prefix: 'http' | 'http.openPaths'
 }
 
@@ -28,7 +25,6 @@ export const uncountedBytes = 64 * 1024
 export type BoundsOf = (kind: keyof BodySettings, answer: ServerResponse) => BodyBounds
 
 export function createBodyBounds(settings: BodySettings): BoundsOf {
-  /** Bytes of request bodies that are in memory at once. */
   const held = { known: 0, open: 0 }
   return (kind, answer) => {
     const { maxBytes, maxValues, maxTextBytes, maxBytesAtOnce, prefix } = settings[kind]

@@ -13,7 +13,6 @@ export function callerOf(headers: IncomingHttpHeaders): Caller {
   return String(headers['x-ratelimit-app'] ?? '').toLowerCase() === 'deck' ? 'web-ui' : 'program'
 }
 
-/** A browser opens the address in a tab of its own. @see Fetch Metadata Request Headers, sections 2.1 and 2.2 */
 export function isNavigation(headers: IncomingHttpHeaders): boolean {
   const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers
   if (String(headers['x-requested-with'] ?? '').toLowerCase() === 'xmlhttprequest') return false

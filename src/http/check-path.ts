@@ -1,7 +1,6 @@
 /** Rejects ambiguous paths before routing and before rules about open paths. */
 import { GatewayError } from '../errors.ts'
 
-/** Encoded slash, backslash, dot, semicolon, percent, or control character. */
 const encodedForms = /%(?:2f|5c|2e|3b|25|[01][0-9a-f]|7f)/i
 /** What a URL path may not contain unencoded, plus `;`, which some servers read as the start of parameters. */
 const rawForms = /[^\x21-\x7e]|[;\\"<>[\]^`{|}#]/
@@ -36,7 +35,6 @@ function refused(reason: string, advice = encodeNames): GatewayError {
   return new GatewayError('PATH_REFUSED', `The path is refused because ${reason}. ${advice}`)
 }
 
-/** Whether the percent-encoding is well-formed UTF-8. */
 function isDecodable(path: string): boolean {
   try {
     decodeURIComponent(path)

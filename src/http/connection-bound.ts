@@ -9,7 +9,6 @@ const mostByDefault = 10_000
 /** Connections beyond the bound that may still ask for what is served always: probes, metrics, logins. */
 export const reservedConnections = 32
 
-/** As many connections as are allowed unless `http.maxConnections` is set. */
 export function defaultMaxConnections(descriptorLimit = readDescriptorLimit()): number {
   return Math.max(1, Math.min(mostByDefault, Math.floor(descriptorLimit * shareForClients) - reservedConnections))
 }

@@ -2,7 +2,6 @@
 import http from 'node:http'
 import { GatewayError } from '../errors.ts'
 
-/** A whole response, after which the connection ends. */
 export function formatRefusal({ code, status, message, details }: GatewayError): string {
   const reason = http.STATUS_CODES[status] ?? 'Error'
   const body = JSON.stringify({ timestamp: Date.now(), status, error: reason, message, code })
@@ -28,7 +27,6 @@ export function connectRefused(): GatewayError {
   })
 }
 
-/** @param code Of what Node reports of a client */
 export function toClientError(code: string | undefined): GatewayError {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return new GatewayError(

@@ -15,7 +15,6 @@ import { linger } from './linger.ts'
 import type { Overload } from './overload.ts'
 import { takeInput } from './take-input.ts'
 
-/** Milliseconds. */
 export const connectionTimes = {
   handshakeMs: 30_000,
   /** For the line and the headers of a request, also of the first one. */
@@ -30,7 +29,6 @@ export const connectionTimes = {
   lingerMs: 30_000,
   /** For idle connections after a drain, once the ports are closed: a balancer may have sent a request on one. */
   lastIdleMs: 1000,
-  /** How often late requests are looked for. */
   checkMs: 30_000,
 }
 export type ConnectionTimes = typeof connectionTimes
@@ -43,7 +41,6 @@ interface ConnectionOptions {
   maxUnreadBytes: number
   /** Open connections of one address; 0: any number. */
   maxPerAddress: number
-  /** Open connections of all addresses; 0: any number. */
   maxConnections: number
   overload: Overload
   log: FastifyBaseLogger
@@ -57,7 +54,6 @@ class Connection {
   unsent: { readonly bytes: number; readonly times: number } | undefined = undefined
   /** Requests that are not answered completely, oldest first. Only the first is being worked on. */
   readonly turns: Turn[] = []
-  /** It ends with the answer to the newest request. */
   ends: boolean
   /** Later requests are not answered. */
   last = false
@@ -81,11 +77,9 @@ interface Turn {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   start(): void
-  /** It was let in and has to be counted out. */
   isRunning: boolean
 }
 
-/** As many requests may wait on a connection for the answers before them. */
 const maxPipelined = 32
 const idleCheckMs = 50
 /** Share of the bound; with fewer, a further excess is logged again. */
@@ -104,15 +98,12 @@ const maxLingerBytes = 64 * 1024 * 1024
 export class Connections {
   readonly #options: ConnectionOptions
   readonly #servers: Server[] = []
-  /** Those beneath TLS until the handshake is over. */
   readonly #handshakes = new Set<Socket>()
   readonly #connections = new Map<Socket, Connection>()
-  /** Those with a complete answer that the client has not taken, oldest first. */
   readonly #unread = new Set<Connection>()
   readonly #addresses = new Map<string, number>()
   #isFull = false
   #unreadBytes = 0
-  /** Resolves when there is no connection, once the ports are closed. */
   readonly #empty = Promise.withResolvers<void>()
   #drains = false
   #ending = false
@@ -155,7 +146,6 @@ export class Connections {
     return server
   }
 
-  /** The handler, asked once the answers before are over. */
   inTurn(handle: RequestListener): RequestListener {
     return (request, response) => {
       const connection = this.#connections.get(request.socket)
@@ -228,7 +218,6 @@ export class Connections {
     clearTimeout(limit)
     clearTimeout(idleDelay)
     clearInterval(idle)
-    // Ends their search for late requests.
     for (const server of this.#servers) server.close()
   }
 
@@ -272,7 +261,6 @@ export class Connections {
     })
   }
 
-  /** Whether one more connection is within the bound, within what is reserved, or neither. */
   #roomForOne(): 'free' | 'reserved' | 'over' {
     const { maxConnections, log } = this.#options
     const count = this.#connections.size + this.#handshakes.size + 1
@@ -378,7 +366,6 @@ export class Connections {
     }
   }
 
-  /** Requests that are not HTTP, or too large or slow, are answered on the socket and the connection ends. */
   #answerClientError(error: Error & { code?: string }, socket: Duplex): void {
     if (error.code === 'ECONNRESET') return void socket.destroy()
     this.#refuseInTurn(socket, toClientError(error.code))
@@ -391,7 +378,6 @@ export class Connections {
     this.#refuseInTurn(socket, connectRefused())
   }
 
-  /** Once the requests before are answered. */
   #refuseInTurn(socket: Duplex, error: GatewayError): void {
     const connection = this.#connections.get(socket as Socket)
     const newest = connection?.turns.at(-1)
@@ -399,7 +385,6 @@ export class Connections {
       this.#refuse(socket, error)
       return
     }
-    // More of the same, or nothing that follows is answered anyway.
     if (connection.last) return
     connection.last = true
     const { response } = newest
@@ -410,7 +395,6 @@ export class Connections {
     const connection = this.#connections.get(socket as Socket)
     // Before the end of a handshake nothing can be said, and within an answer it would become part of that.
     if (connection === undefined || connection.turns[0]?.response.headersSent) return void socket.destroy()
-    // What comes after a refusal is refused already.
     if (connection.refused) return
     connection.refused = true
     connection.last = true
@@ -437,7 +421,6 @@ export class Connections {
   }
 }
 
-/** Between an answer and the next request. */
 function isIdle({ socket, turns, lingers }: Connection): boolean {
   return turns.length === 0 && socket.bytesWritten > 0 && !lingers
 }

@@ -17,7 +17,6 @@ export function readCookies(header: string | undefined, fits: (name: string) => 
   return found
 }
 
-/** Adds a cookie to the answer, whichever way it is sent. */
 export function setCookie(state: RequestState, cookie: string): void {
   const others = state.answerHeaders['set-cookie'] ?? []
   state.answerHeaders['set-cookie'] = [...(Array.isArray(others) ? others : [others]), cookie]
@@ -32,7 +31,6 @@ export function needsSecure(name: string): boolean {
   return /^__(?:secure|host)-/i.test(name)
 }
 
-/** Whether browsers take a cookie of this name only for the whole host and no other. @see RFC 6265bis, section 4.1.3.2 */
 export function isHostOnly(name: string): boolean {
   return /^__host-/i.test(name)
 }

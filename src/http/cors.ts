@@ -5,11 +5,8 @@ import type { RequestStep } from './request-state.ts'
 
 export interface CorsSettings {
   mode: 'regex' | 'list'
-  /** Matches a whole Origin value. */
   allowedOriginsPattern: RegExp | undefined
-  /** Matches the whole host of an Origin, when there is no pattern for origins. */
   uiHostPattern: RegExp | undefined
-  /** Address of the web UI: its origin is allowed when there is no pattern at all. */
   uiUrl: string
   /** Origins of the list mode; `*` allows every origin, without credentials. */
   allowedOrigins: readonly string[]
@@ -28,7 +25,6 @@ const exposedToPages = [
   'X-RateLimit-Capacity, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Learning',
 ].join(', ')
 
-/** @see docs/contracts/authentication.md#csrf-and-cors; docs/contracts/http.md#cors */
 export function applyCors(settings: CorsSettings): RequestStep {
   const uiOrigin = URL.parse(settings.uiUrl)?.origin
   const withoutOrigin = settings.mode === 'list' ? undefined : toHeaders('*', { credentials: true, exposed: exposedHeaders })
@@ -72,7 +68,6 @@ function toHeaders(
   }
 }
 
-/** Whether the rule that is configured first accepts the origin. */
 export function isAllowedOrigin(origin: string, settings: CorsSettings, uiOrigin = URL.parse(settings.uiUrl)?.origin): boolean {
   if (settings.mode === 'list') return settings.allowedOrigins.includes(origin)
   if (settings.allowedOriginsPattern !== undefined) return settings.allowedOriginsPattern.test(origin)
@@ -82,7 +77,6 @@ export function isAllowedOrigin(origin: string, settings: CorsSettings, uiOrigin
   return origin === uiOrigin
 }
 
-/** Whether a page is one of the gateway's own. */
 export function isSameOrigin(origin: string, request: FastifyRequest): boolean {
   return URL.parse(request.state.baseUrl)?.origin === origin
 }

@@ -5,7 +5,6 @@ import { describeStorageFault } from '../storage/database-fault.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The name of a service in messages. */
     nameOf: (service: string) => string
   }
 }
@@ -15,7 +14,6 @@ export interface ErrorAnswer {
   headers: Record<string, string>
   body: Record<string, unknown>
   contentType: 'application/json' | 'application/problem+json'
-  /** The error as the gateway classifies it, with its cause for the log. */
   error: GatewayError
 }
 
@@ -46,12 +44,10 @@ export function toErrorAnswer(
   return { status, headers, body: { ...known, ...details.fields }, contentType: 'application/json', error }
 }
 
-/** ISO 8601 with milliseconds and the offset written out, as Gate does. */
 function formatTimestamp(date: Date): string {
   return date.toISOString().replace('Z', '+00:00')
 }
 
-/** Errors of the web framework that a request can cause, by their codes, in the words of the gateway. */
 const frameworkErrors: Readonly<Record<string, readonly [ErrorCode, message: string]>> = {
   FST_ERR_NOT_FOUND: ['NO_ROUTE', 'No operation has this path. GET /openapi.json lists all of them.'],
   FST_ERR_BAD_URL: ['PATH_REFUSED', 'The path has an incomplete or invalid percent-encoding. Encode it as UTF-8.'],

@@ -4,7 +4,6 @@ import { createPage, escapeHtml, type Page, type Site } from './page.ts'
 
 interface ErrorPageOptions {
   readonly site: Site
-  /** Leads an administrator to the line in the log. */
   readonly requestId: string
 }
 
@@ -29,7 +28,6 @@ const loginUnavailable: PageParts = {
   action: tryAgain,
 }
 
-/** Codes without an entry have the parts of their status. */
 const partsByCode: Partial<Record<ErrorCode, PageParts>> = {
   NO_ROUTE: {
     ...notFound,

@@ -3,7 +3,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { commaList } from '../names/comma-list.ts'
 
-/** Names of headers; `address: 'Forwarded'` means all of them. */
 export interface ForwardedHeaders {
   readonly scheme: string
   readonly address: string
@@ -89,7 +88,6 @@ function toScheme(text: string | undefined): 'http' | 'https' | undefined {
   return text === 'http' || text === 'https' ? text : undefined
 }
 
-/** IPv4 addresses that arrive on an IPv6 socket are written as IPv4. */
 export function plainAddress(address: string): string {
   return address.startsWith('::ffff:') ? address.slice(7) : address
 }
@@ -101,7 +99,6 @@ function parseAddress(text: string): string | undefined {
   return address.length <= 45 && isIP(address) > 0 ? address : undefined
 }
 
-/** The parameters of one element of `Forwarded`; undefined when it is malformed. */
 function parsePairs(element: string): Map<string, string> | undefined {
   const pairs = new Map<string, string>()
   for (const pair of splitUnquoted(element, ';')) {

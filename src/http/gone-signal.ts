@@ -1,7 +1,6 @@
 /** Ends what is done for a client that goes away. */
 import type { ServerResponse } from 'node:http'
 
-/** Fires when the client goes away before it has its answer. */
 export function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
   if (response.destroyed) gone.abort()

@@ -7,15 +7,12 @@ import { formatJson } from '../json/json.ts'
 
 const gzip = promisify(gzipCallback)
 
-/** What can be sent. */
 export interface Sendable {
-  /** In bytes, or about so many. */
   readonly size: number
   bytes(): Buffer
   gzipped(): Promise<Buffer>
 }
 
-/** Entries of lists are written once, however many lists hold them. */
 const entries = new WeakMap<object, WrittenEntry>()
 const documents = new WeakMap<object, KeptDocument>()
 
@@ -25,7 +22,6 @@ export function keptDocumentOf(value: unknown): KeptDocument | undefined {
   return documents.getOrInsertComputed(value, () => new KeptDocument(value))
 }
 
-/** The JSON of a frozen value. Documents of the same content have the same validator. */
 export class KeptDocument implements Sendable {
   readonly #value: object
   readonly tag: string
@@ -85,7 +81,6 @@ const latestBytes = new LRUCache<string, Buffer, () => Buffer>({
 
 /** Bytes of all together; a list of 10,000 applications has a few hundred kilobytes. */
 const maxGzippedBytes = 16 * 1024 * 1024
-/** By validator: users with the same rights share one. */
 const gzippedByTag = new LRUCache<string, Buffer, () => Buffer>({
   maxSize: maxGzippedBytes,
   sizeCalculation: ({ length }) => length,

@@ -5,9 +5,7 @@ import { dropBody } from '../runtime/drop-input.ts'
 
 interface LingerBounds {
   readonly maxBytes: number
-  /** In all. */
   readonly maxMs: number
-  /** After the last byte of the request, for the client to close. */
   readonly farewellMs: number
 }
 

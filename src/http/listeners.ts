@@ -19,7 +19,6 @@ import { maxUnaccepted } from './take-input.ts'
 export interface ServerOptions {
   maxHeaderBytes: number
   connections: Connections
-  /** Reports whose certificate ended a connection before its first request, and why. */
   onCertificateRefused?: (address: string | undefined, reason: string) => void
 }
 
@@ -28,7 +27,6 @@ const requestOptions = { ...responseOptions, requireHostHeader: false, optimizeE
 
 const kinds = new WeakMap<IncomingMessage, ListenerKind>()
 
-/** The port that a request came in on. */
 export function listenerOf(raw: IncomingMessage): ListenerKind {
   return kinds.get(raw) ?? 'main'
 }
@@ -102,7 +100,6 @@ function endRevoked(socket: TLSSocket, tls: TlsFiles, tell: (refusal: RefusedCon
   socket.destroy()
 }
 
-/** A port besides the main one; it serves the same operations. */
 interface ExtraListener {
   kind: PortKind
   scheme: string
@@ -140,7 +137,6 @@ export function createExtraListeners(
   return listeners
 }
 
-/** @returns the address of each, such as `https://0.0.0.0:8085` @throws {Error} when a port is taken */
 export async function listenOn(
   listeners: readonly ExtraListener[],
   host: string,
@@ -154,7 +150,6 @@ export async function listenOn(
 const probes =
   /^(?:\/[\w.-]+)*?\/(?:(health|livez|readyz)|health\/(liveness|readiness)|(?:aop-)?prometheus|metrics|spectator\/metrics)(\?.*)?$/
 
-/** Everything else is missing here. */
 function answerProbes(main: FastifyInstance): RequestListener {
   return (request, response) => {
     const [found, own, part, query = ''] = probes.exec(request.url ?? '') ?? []

@@ -2,15 +2,12 @@
 import type { HttpSettings } from './settings.ts'
 
 interface ListeningFault {
-  /** The code of the error. */
   readonly code: string | undefined
   readonly address: string | undefined
   readonly port: number | undefined
-  /** The setting of the port. */
   readonly key: string
 }
 
-/** The ports that a start listens on, by the settings that name them. */
 export function portSettings({ port, listeners }: Pick<HttpSettings, 'port' | 'listeners'>): [key: string, port: number][] {
   const ports: [string, number | undefined][] = [
     ['server.port (SERVER_PORT)', port],

@@ -6,18 +6,14 @@ import { type ForwardedHeaders, type ForwardedRequest, plainAddress, readForward
 export interface OriginSettings {
   /** The address that browsers use, when it is configured; it then replaces everything derived. Without a trailing slash. */
   publicUrl: string | undefined
-  /** Prefix of every path, such as `/gate`, or empty. */
   contextPath: string
-  /** Whether headers of trusted peers are believed at all. */
   trustForwarded: boolean
-  /** Matches the whole address of a peer whose headers are believed. */
   trustedProxies: RegExp
   headers: ForwardedHeaders
 }
 
 const proxyKeys = ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies'] as const
 
-/** Whether the operator has named the trusted proxies. */
 export function namesProxies(report: SettingsReport): boolean {
   return proxyKeys.some((key) => report.isSet(key))
 }
@@ -35,7 +31,6 @@ export interface RequestOrigin {
   readonly baseUrl: string
 }
 
-/** Few requests need to know under which address the browser sees the gateway. */
 class DerivedOrigin implements RequestOrigin {
   readonly clientAddress: string
   readonly scheme: 'http' | 'https'
@@ -58,14 +53,12 @@ class DerivedOrigin implements RequestOrigin {
   }
 }
 
-/** The parts of a request that show its origin. */
 export interface RawRequest {
   readonly headers: IncomingHttpHeaders
   readonly socket: {
     readonly remoteAddress?: string | undefined
     readonly localAddress?: string | undefined
     readonly localPort?: number | undefined
-    /** True for TLS connections. */
     readonly encrypted?: boolean
   }
 }
@@ -81,7 +74,6 @@ export function originOf(raw: RawRequest, settings: OriginSettings): RequestOrig
   return { clientAddress, scheme: publicUrl.startsWith('https:') ? 'https' : 'http', baseUrl: publicUrl }
 }
 
-/** Whether the other end of the connection is a proxy whose headers are believed. */
 export function isTrustedPeer(raw: Pick<RawRequest, 'socket'>, { trustForwarded, trustedProxies }: OriginSettings): boolean {
   return trustForwarded && trustedProxies.test(plainAddress(raw.socket.remoteAddress ?? ''))
 }
@@ -90,7 +82,6 @@ const hostForm = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1
 
 const maxHostLength = 260
 
-/** A host with the port that a proxy names, the default port left out; undefined when it is no host at all. */
 function withPort(host: string | undefined, port: string | undefined, scheme: string): string | undefined {
   if (host === undefined || host.length > maxHostLength || !hostForm.test(host)) return undefined
   const url = URL.parse(`${scheme}://${host}`)
@@ -104,7 +95,6 @@ function localHost(raw: RawRequest): string {
   return `${address.includes(':') ? `[${address}]` : address}:${raw.socket.localPort ?? 80}`
 }
 
-/** Every address of this machine is none that a browser can open. */
 export function toBrowserAddress(address: string, { publicUrl, contextPath }: OriginSettings): string {
   return publicUrl ?? address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, '//localhost') + contextPath
 }

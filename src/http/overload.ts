@@ -6,7 +6,6 @@ export interface OverloadSettings {
   enabled: boolean
   /** Wait for a turn from which requests of low priority are rejected; from twice this, all. */
   maxDelayMs: number
-  /** Requests at once, running and waiting, however busy the process is. */
   maxRequests: number
 }
 
@@ -18,15 +17,10 @@ interface OverloadSurroundings {
   keptPaths: readonly string[]
   contextPath: string
   onShed?: (reason: 'delay' | 'concurrency') => void
-  /** Overload begins and ends. */
   onChange?: (isOverloaded: boolean) => void
-  /** Milliseconds. */
   now?: () => number
-  /** Number of the current iteration of the event loop. */
   iteration?: () => number
-  /** Runs in the next iteration. */
   later?: (run: () => void) => void
-  /** Runs when nothing else does, a moment later. */
   soon?: (run: () => void) => void
 }
 
@@ -35,15 +29,12 @@ const maxSliceMs = 2
 const minSliceMs = 0.5
 /** A longer iteration means that fewer requests should be started in one. */
 const longIterationMs = 8
-/** Without a rejection for this long, an overload is over. */
 const calmMs = 5000
 /** One turn in four belongs to connections on which no login has counted yet, if there are any. */
 const turnsPerStranger = 4
-/** Share of the bound that may wait on them. */
 const maxStrangerShare = 0.5
 /** A client beyond the bound hears of it after this time, so that it does not ask again at once. */
 const holdMs = 1000
-/** As many are held for that, as a multiple of the bound. */
 const heldShare = 4
 const soonMs = 20
 /**
@@ -54,7 +45,6 @@ const rejectionShare = 0.05
 /** Iterations of the event loop after which it is known how fast requests get their turn: a single pause says nothing. */
 const minIterations = 20
 const maxIterations = 200
-/** Unused time that is kept for a burst. */
 const maxRejectionMs = 5
 const message =
   'Fairlead is overloaded. Try again in a moment; requests with a header X-Spinnaker-Priority other than low go first.'
@@ -95,19 +85,15 @@ export class Overload {
   readonly #high: Waiting[] = []
   readonly #low: Waiting[] = []
   readonly #strangers: Waiting[] = []
-  /** Beyond the bound; they are rejected later. */
   readonly #held: Waiting[] = []
   #running = 0
   #turns = 0
-  /** Time that rejections may take now. */
   #rejectionMs = maxRejectionMs
   #rejectionsAtMs: number
   #isLookingAtHeld = false
-  /** Seconds after which a rejected client may try again. */
   #retryAfter = 1
   #retryAfterSinceMs: number
   #rejections = 0
-  /** Whether a rejection had to wait since then. */
   #hasPutOff = false
   /** Since requests wait, the older ones counting less: iterations, their length, and turns given. */
   #iterations = 0
@@ -144,7 +130,6 @@ export class Overload {
     clearTimeout(this.#calm)
   }
 
-  /** Starts a request, now or in its turn, or rejects it. What was started is counted until `leave`. */
   enter(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     const nowMs = this.#now()
     if ((this.#turnsGivenMs === undefined && this.#hasTime(nowMs) && this.#hasRoom()) || this.#isServedAlways(request)) {
@@ -153,7 +138,6 @@ export class Overload {
     }
     const queue = this.#queueOf(request)
     const waiting = { queue, sinceMs: nowMs, response, start }
-    // Those that are held came before.
     if (!this.#hasRoom() || !this.#hasRoomIn(queue) || this.#held[0]?.queue === queue) this.#hold(waiting)
     else if (this.#isTooLate(queue, nowMs) && this.#mayReject(nowMs)) this.#reject(response, 'delay')
     else this.#wait(waiting)
@@ -182,7 +166,6 @@ export class Overload {
     return queue !== this.#strangers || queue.length < this.#settings.maxRequests * maxStrangerShare
   }
 
-  /** Whether this iteration of the event loop has started requests for less than a slice. */
   #hasTime(nowMs: number): boolean {
     if (nowMs - this.#sliceBeganMs < this.#sliceMs) return true
     const iteration = this.#iteration()
@@ -215,7 +198,6 @@ export class Overload {
     const beganMs = this.#now()
     this.#surroundings.onShed?.(reason)
     if (reason === 'delay') this.#noteOverload()
-    // Not all at the same moment.
     const seconds = this.#retryAfter + (++this.#rejections % (1 + Math.floor(this.#retryAfter / 2)))
     response.writeHead(503, { ...head, 'retry-after': String(seconds) }).end(body)
     this.#rejectionMs -= this.#now() - beganMs
@@ -270,7 +252,6 @@ export class Overload {
     return first.shift() ?? this.#low.shift() ?? this.#strangers.shift()
   }
 
-  /** Those that have waited long are answered at once. */
   #expire(queue: Waiting[], untilMs: number, reason: 'delay' | 'concurrency' = 'delay'): void {
     while ((queue[0]?.sinceMs ?? Number.POSITIVE_INFINITY) < untilMs) {
       if (queue[0]?.response.destroyed !== true && this.#rejectionMs <= 0) {
@@ -319,7 +300,6 @@ export class Overload {
     this.#lookAtHeldSoon()
   }
 
-  /** Those for which there is room by now. */
   #admitHeld(): void {
     while (this.#hasRoom()) {
       const [first] = this.#held

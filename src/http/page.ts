@@ -6,14 +6,10 @@ export interface Page {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The installation, as its pages name it. */
 export interface Brand {
   readonly title: string
-  /** Goes on where the heading "Sign in" ends. */
   readonly lead: string
-  /** Above the login form; lines are kept. */
   readonly text: string | undefined
-  /** A data address of an image. */
   readonly logo: string | undefined
 }
 
@@ -24,14 +20,11 @@ export const fairleadBrand: Brand = {
   logo: undefined,
 }
 
-/** Surroundings of every page. */
 export interface Site {
   readonly brand: Brand
-  /** Prefix of the gateway's paths, or empty. */
   readonly contextPath: string
 }
 
-/** The ring through which the line of a ship is led. */
 const mark = `<svg class="mark" viewBox="0 0 48 48" width="48" height="48" aria-hidden="true" focusable="false">
       <circle cx="24" cy="24" r="15" fill="none" stroke="currentColor" stroke-width="6"/>
       <path d="M2 31c9 0 13-14 22-14s13 14 22 14" fill="none" stroke="currentColor" stroke-width="3" stroke-linecap="round"/>
@@ -102,14 +95,12 @@ const style = `
   @media (prefers-reduced-motion: reduce) { * { transition: none } }
 `
 
-/** The mark on a ground that shows it in light and dark tabs. */
 export const icon = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48'><rect width='48' height='48' rx='10' fill='#0b5a7a'/><g fill='none' stroke='#fff'><circle cx='24' cy='24' r='12' stroke-width='5'/><path d='M4 30c8 0 11-12 20-12s12 12 20 12' stroke-width='3' stroke-linecap='round'/></g></svg>`,
 )}`
 
 const styleHash = hash('sha256', style, 'base64')
 
-/** @param policy More of the content security policy, starting with a semicolon. */
 export function createPage(title: string, body: string, policy: string, brand: Brand): Page {
   const logo = brand.logo && `<img class="logo" src="${escapeHtml(brand.logo)}" alt="${escapeHtml(brand.title)}">`
   return {

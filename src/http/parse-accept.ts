@@ -2,7 +2,6 @@
 
 type AnswerFormat = 'json' | 'yaml' | 'text'
 
-/** The name of YAML that Gate knows. */
 export const yamlType = 'application/x-yaml'
 
 const formats: Readonly<Record<string, AnswerFormat>> = {
@@ -25,7 +24,6 @@ const wildcards: Readonly<Record<string, readonly AnswerFormat[]>> = {
 /** Browsers and client libraries name at most twenty; those beyond are not read. */
 const maxRanges = 100
 
-/** The entries of an Accept header in lower case, with their weights. */
 export function rangesOf(header: string): { type: string; weight: number }[] {
   return header.split(',', maxRanges).map((range) => {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
@@ -34,7 +32,6 @@ export function rangesOf(header: string): { type: string; weight: number }[] {
   })
 }
 
-/** The name of YAML that the client has used, RFC 9512's or Gate's. */
 export function yamlTypeFor(header = ''): string {
   return /\bapplication\/yaml\b/i.test(header) && !header.toLowerCase().includes(yamlType) ? 'application/yaml' : yamlType
 }

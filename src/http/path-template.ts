@@ -11,7 +11,6 @@ interface Variable {
  * `{name}` is one segment. `{+name}`, `{rest}` and a final `/**`, which is called `rest`, keep their slashes.
  */
 export class PathTemplate {
-  /** Names of the variables, in order. */
   readonly names: readonly string[]
   /** For the web framework: `/applications/:application/jobs/*`. */
   readonly route: string
@@ -35,7 +34,6 @@ export class PathTemplate {
     this.pattern = new RegExp(`^${write(({ hasSlashes }) => (hasSlashes ? '(.*)' : '([^/]+)'), RegExp.escape)}$`)
   }
 
-  /** The decoded values in a path; undefined where the template does not match it. */
   match(path: string): Record<string, string> | undefined {
     const values = this.pattern.exec(path)
     return values === null
@@ -66,7 +64,6 @@ function encode({ name, hasSlashes }: Variable, value: string | undefined): stri
   return hasSlashes ? encodeSegments(value) : encodeSegment(value)
 }
 
-/** Finds the methods that are offered for a path, for 405 and OPTIONS. */
 export function createMethodIndex(
   routes: readonly { method: string; path: string | PathTemplate }[],
 ): (path: string) => string[] {

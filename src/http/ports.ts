@@ -13,13 +13,10 @@ import { maxUnaccepted } from './take-input.ts'
 
 interface PortsOptions {
   readonly settings: HttpSettings
-  /** Other times for connections than the usual ones. */
   readonly times: Partial<ConnectionTimes> | undefined
-  /** Undefined where every port is plain. */
   readonly tls: TlsFiles | undefined
   readonly log: FastifyBaseLogger
   readonly keep: Keep
-  /** Served whatever the load. */
   readonly keptPaths: readonly string[]
   readonly onShed: (reason: 'delay' | 'concurrency') => void
   readonly onCertificateRefused: ServerOptions['onCertificateRefused']
@@ -28,9 +25,7 @@ interface PortsOptions {
 
 export interface OpenPorts {
   readonly server: FastifyInstance
-  /** @returns the address of each port, the main one first */
   listen(): Promise<readonly { kind: PortKind; address: string }[]>
-  /** Every connection ends with its next answer. */
   drain(): void
 }
 

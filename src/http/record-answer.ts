@@ -13,7 +13,6 @@ interface AnswerRecords {
   readonly metrics: Metrics
   /** Paths whose successful answers stay out of the log: probes ask every few seconds. */
   readonly quietPaths: ReadonlySet<string>
-  /** For requests without login, by network. */
   readonly linesWithoutLogin: LineBudget
 }
 

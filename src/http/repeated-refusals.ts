@@ -18,10 +18,8 @@ interface Repetition {
 
 export class RepeatedRefusals {
   readonly #repetitions = new Map<string, Repetition>()
-  /** Changes without login that have records, by network. */
   readonly #ownRecords = new Map<string, { sinceMs: number; records: number }>()
 
-  /** Whether the event needs no record of its own, since it was counted. */
   absorbs(event: AuditEvent): boolean {
     // The end of a change that was recorded when it began must not be missing.
     if (!needsNoCredentials(event) || event.change !== undefined || this.#hasOwnRecord(event)) return false
@@ -48,7 +46,6 @@ export class RepeatedRefusals {
     return records < maxOwnRecords
   }
 
-  /** The counts whose interval is over. @param nowMs Milliseconds since the epoch; without it, all of them */
   take(nowMs = Number.POSITIVE_INFINITY): AuditEvent[] {
     const taken: AuditEvent[] = []
     for (const [key, { first, sinceMs, last, repeated }] of this.#repetitions) {
@@ -78,7 +75,6 @@ function count(repetition: Repetition, event: AuditEvent): true {
   return true
 }
 
-/** Fields that differ each time are left out. */
 function keyOf(event: AuditEvent): string {
   const { kind, decision, user, login, token, address, method, operation, application, status, error, reason } = event
   const network = address === undefined ? undefined : networkOf(address)

@@ -18,7 +18,6 @@ export interface User {
   lastName: string | null
   /** Role names learnt at login, lower case. */
   roles: string[]
-  /** Accounts that the user may write to, computed at login. */
   allowedAccounts: string[]
   /** The login method that established the user: `form`, `anonymous`, … */
   method: string
@@ -28,9 +27,7 @@ export interface User {
 export interface PresentedToken {
   readonly id: string
   readonly readOnly: boolean
-  /** Lower case. */
   readonly applications: readonly string[] | undefined
-  /** Operation ids. */
   readonly operations: readonly string[] | undefined
 }
 
@@ -43,7 +40,6 @@ export type AuditNote =
       readonly reason: string
       /** Whom the credentials name, where there is such a user. Anything else may be a password in the wrong place. */
       readonly user?: string | undefined
-      /** The credentials could not be checked. */
       readonly failed?: boolean
     }
 
@@ -51,30 +47,22 @@ export class RequestState {
   readonly requestId: string
   readonly receivedAtMs = performance.now()
   readonly listener: ListenerKind
-  /** Path without query and without the context path, as it stood in the request line. */
   readonly path: string
   /** Undefined for a path or a method that does not exist. */
   readonly route: Route | undefined
   /** Client address, after trusted proxies. */
   readonly clientAddress: string
-  /** `https` when the browser's connection is TLS, here or at a trusted proxy. */
   readonly scheme: 'http' | 'https'
   user: User | undefined = undefined
-  /** The API token that the request came with. */
   token?: PresentedToken
-  /** What the login has to add to the audit log about this request. */
   auditNote?: AuditNote
-  /** Span of the request, where traces are on. */
   span?: RequestSpan
-  /** Code of the error that is answered. */
   errorCode?: string
   /** The right that the user lacks, where that is the error. */
   missing?: string | undefined
   /** Application that the request is about, for the identity header, where an operation has found out. */
   application: string | undefined = undefined
-  /** Id of the operation that answers, once routed. */
   operation: string | undefined = undefined
-  /** Calls made to services, in order, for the access log. */
   readonly upstreamCalls: { service: string; status: number | undefined; durationMs: number }[] = []
   /** Bytes of a streamed answer so far, before compression. */
   streamedBytes: number | undefined = undefined
@@ -103,7 +91,6 @@ export class RequestState {
     return this.#origin.baseUrl
   }
 
-  /** The application in a path of `/applications/`, as in the URL, where no operation has found out. */
   get applicationSegment(): string | undefined {
     if (!this.path.startsWith(applications)) return undefined
     const end = this.path.indexOf('/', applications.length)

@@ -54,11 +54,6 @@ function countParameters(url: string): number {
 
 const singletons = new Map(['Host', 'Authorization', 'X-SPINNAKER-TOKEN'].map((name) => [name.toLowerCase(), name]))
 
-/**
- * Node keeps the first of several fields and drops the others, or joins them: a proxy may have judged another one.
- *
- * @see RFC 9110, section 5.3
- */
 function findRepeated(rawHeaders: readonly string[]): string | undefined {
   const seen = new Set<string>()
   for (let at = 0; at < rawHeaders.length; at += 2) {

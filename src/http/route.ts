@@ -5,9 +5,7 @@ export interface Route {
   readonly url: string
   /** Id of the operation; undefined for what a login method serves. */
   readonly operation?: string
-  /** Whether it only reads, whatever its method; by its method unless given. */
   readonly changesNothing?: boolean
-  /** As how many requests one counts for the rate limit; 0 is never limited. */
   readonly cost: number
 }
 

@@ -30,28 +30,20 @@ const slash = 0x2f
 interface HttpServerOptions {
   log: FastifyBaseLogger
   origin: OriginSettings
-  /** `/health/` means `/health`. */
   ignoreTrailingSlash: boolean
   /** Paths that exist without the context path, too. */
   rootPaths: ReadonlySet<string>
   createMainServer: (handler: RequestListener) => Server
   echoedHeaders: EchoedHeaders
   boundsOf: BoundsOf
-  /** What pages show. */
   site: Site
-  /** The name of a service in messages; by default its own. */
   nameOf?: (service: string) => string
-  /** Steps that every request passes, in order. */
   steps: readonly RequestStep[]
-  /** Called for every request when it arrives and when its answer is over, and for every error that was answered. */
   onReceived: () => void
   onAnswered: (request: FastifyRequest, outcome: Outcome) => void
   onError: (request: FastifyRequest, error: GatewayError) => void
-  /** Begins the span of a request, where traces are on. */
   startSpan?: ((request: FastifyRequest) => RequestSpan | undefined) | undefined
-  /** Finds operations; they are served on `anyPath`. */
   findRoute: FindRoute
-  /** Methods that exist for a path, for 405 and OPTIONS. */
   methodsOf: (path: string) => string[]
 }
 
@@ -60,7 +52,6 @@ const refusal = Symbol('refusal')
 
 interface Refusal {
   readonly error: GatewayError
-  /** As the client sent it, for the log. */
   readonly path: string
 }
 
@@ -71,7 +62,6 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const server = Fastify({
     serverFactory,
     schemaController: withoutSchemas,
-    // The framework would follow each answer to its end.
     logController: new LogController({ disableRequestLogging: true }),
     routerOptions: { maxParamLength },
     exposeHeadRoutes: false,
@@ -103,7 +93,6 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   return server
 }
 
-/** Gives the request its state, and has it pass the steps. */
 function addRequestHook(server: FastifyInstance, options: HttpServerOptions): void {
   const tellEnded = createEndedQueue(options)
   server.addHook('onRequest', (request, reply, done) => {
@@ -118,7 +107,6 @@ function addRequestHook(server: FastifyInstance, options: HttpServerOptions): vo
       }
     }
     request.state = createState(request, route, options, refused?.path)
-    // The framework would make a logger for each request, or check the same one again.
     request.log = options.log
     reply.log = options.log
     options.onReceived()
@@ -145,7 +133,6 @@ function addAnswerHooks(server: FastifyInstance, options: HttpServerOptions): vo
     request.state ??= createState(request, undefined, options)
     const gone = reply.raw.destroyed
     const error = await sendError(request, reply, thrown)
-    // A failure after the client has left is no failure.
     if (!gone) options.onError(request, error)
     return reply
   })
@@ -178,7 +165,6 @@ function takeSteps(options: HttpServerOptions, passage: Passage, from: number): 
   done()
 }
 
-/** Tells about answers that are over once everything else that follows from their end has happened, many of them together. */
 function createEndedQueue({ onAnswered }: HttpServerOptions): (request: FastifyRequest, reply: FastifyReply) => void {
   let ended: { request: FastifyRequest; reply: FastifyReply; answered: boolean }[] = []
   const tellAll = () => {
@@ -201,12 +187,10 @@ function outcomeOf(request: FastifyRequest, reply: FastifyReply, answered: boole
   }
 }
 
-/** What the framework writes at once with the status is unknown to `raw.getHeader`. */
 function announcedBytes({ method }: FastifyRequest, reply: FastifyReply): number {
   return method === 'HEAD' ? 0 : Number(reply.getHeader('content-length') ?? 0)
 }
 
-/** @param methods Those that the path has. */
 function notOffered(request: FastifyRequest, methods: readonly string[]): GatewayError {
   if (methods.length === 0) return noRoute(request, request.state.path)
   return new GatewayError('METHOD_NOT_ALLOWED', `${request.method} is not offered here; ${methods.join(', ')} are.`, {
@@ -214,7 +198,6 @@ function notOffered(request: FastifyRequest, methods: readonly string[]): Gatewa
   })
 }
 
-/** Paths of Gate that have no operation here, and why. */
 const notOfferedPaths: readonly (readonly [path: string, reason: string])[] = [
   ['/mcp', 'Fairlead does not offer the MCP server of Gate (mcp.server.enabled). Call the operations of /openapi.json instead.'],
   [
@@ -234,7 +217,6 @@ function splitUrl(url: string): { path: string; query: string } {
   return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark) }
 }
 
-/** Path below the context path, and query; or why the request is rejected. */
 function innerTarget(
   raw: IncomingMessage,
   options: HttpServerOptions,
@@ -256,7 +238,6 @@ function innerTarget(
   return { url: path === sent ? target.url : path + query }
 }
 
-/** Whether a path without a context path is taken as it is. */
 function isInner(path: string): boolean {
   return path.charCodeAt(0) === slash && (path.length === 1 || path.charCodeAt(path.length - 1) !== slash)
 }
@@ -270,7 +251,6 @@ function innerPath(path: string, contextPath: string, { ignoreTrailingSlash, roo
   return rootPaths.has(atRoot) ? atRoot : undefined
 }
 
-/** What the framework has found, or for operations the finder. */
 function routeTo(request: FastifyRequest, { findRoute }: HttpServerOptions): Route | undefined {
   const { url } = request.routeOptions
   if (url !== anyPath) return url === undefined ? undefined : { url, cost: 0 }
@@ -279,7 +259,6 @@ function routeTo(request: FastifyRequest, { findRoute }: HttpServerOptions): Rou
   return found?.route
 }
 
-/** @param path That of the request unless given. */
 function createState(
   { id, raw, url }: FastifyRequest,
   route: Route | undefined,

@@ -22,7 +22,6 @@ import { type TlsValues, toTls } from '../tls/settings.ts'
 import type { BodySettings } from './body-bounds.ts'
 import { namesProxies, type OriginSettings, trustsEveryAddress } from './origin.ts'
 
-/** Peers whose forwarded headers are trusted: private IPv4 ranges, link-local, loopback, unique local IPv6. */
 const privateAddresses = [
   String.raw`10\.\d{1,3}\.\d{1,3}\.\d{1,3}`,
   String.raw`192\.168\.\d{1,3}\.\d{1,3}`,
@@ -217,7 +216,6 @@ interface HttpSurroundings {
   /** Started by hand: after Ctrl-C users do not want to wait. */
   onTerminal: boolean
   uiUrl: string
-  /** A proxy hands on the certificates of clients. */
   headerCertificates: boolean
 }
 

@@ -4,16 +4,12 @@ import type { RequestStep } from './request-state.ts'
 
 export interface SheddingSettings {
   enabled: boolean
-  /** Match whole paths, as sent, without the context path. */
   paths: readonly RegExp[]
-  /** How many of the requests that may be refused are. */
   chancePercent: number
 }
 
 interface SheddingSurroundings {
-  /** Milliseconds since the epoch. */
   now?: () => number
-  /** From 0 up to 1, without it. */
   random?: () => number
 }
 

@@ -3,7 +3,6 @@ import type { FastifyReply } from 'fastify'
 import { isPreflight } from './cors.ts'
 import type { RequestStep } from './request-state.ts'
 
-/** Identity and tracing headers that a client may send; every other `X-SPINNAKER-*` header is dropped. */
 const accepted = new Set([
   'x-spinnaker-request-id',
   'x-spinnaker-execution-id',
@@ -58,7 +57,6 @@ function beginsWithX(text: string): boolean {
 /** Paths whose OPTIONS is an operation of its own; it runs only for a logged-in user, and never for a preflight. */
 const optionsOperations = /^\/pipelines\/[^/]+\/evaluateExpression$/
 
-/** Preflights and other OPTIONS requests are answered without login and never execute anything. */
 export function answerOptions(methodsOf: (path: string) => string[]): RequestStep {
   return {
     name: 'answerOptions',
@@ -76,7 +74,6 @@ export function answerOptions(methodsOf: (path: string) => string[]): RequestSte
   }
 }
 
-/** Until the answer is sent, the next step does not know that there is one. */
 async function sendNothing(reply: FastifyReply): Promise<void> {
   await reply.code(200).header('content-length', '0').send('')
 }

@@ -8,7 +8,6 @@ type Entry = Readonly<Record<string, unknown>>
 
 const idleMs = 20_000
 const pagerDutyKeptMs = 300_000
-/** Against a list that never ends. */
 const maxPages = 200
 
 /** Each list throws NOT_FOUND where its service is not configured, and UPSTREAM_… as other calls. */
@@ -16,7 +15,6 @@ export class Integrations {
   readonly proxies: IntegrationSettings['proxies']
   readonly slackChannels: () => Promise<unknown[]>
   readonly pagerDutyServices: () => Promise<Entry[]>
-  /** By escalation policy, those of the first level first. */
   readonly pagerDutyOnCalls: () => Promise<Record<string, Entry[]>>
   readonly #settings: IntegrationSettings
 
@@ -28,7 +26,6 @@ export class Integrations {
     this.pagerDutyOnCalls = keep(() => this.#readOnCalls(), pagerDutyKeptMs, now)
   }
 
-  /** @param apiKey The key of the user. */
   async gremlinTemplates(kind: 'command' | 'target', apiKey: string): Promise<unknown[]> {
     const { baseUrl } = configured(this.#settings.gremlin, 'Gremlin', 'integrations.gremlin.enabled')
     return listOf(await read('Gremlin', `${baseUrl}/templates/${kind}`, { authorization: `Key ${apiKey}` }))
@@ -112,7 +109,6 @@ function keep<T>(read: () => Promise<T>, keptMs: number, now: () => number): () 
   }
 }
 
-/** The fields that Gate passes on. */
 function toService(service: Entry): Entry {
   const integrations = (service['integrations'] ?? []) as { type?: unknown; integration_key?: unknown }[]
   return {

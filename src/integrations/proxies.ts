@@ -9,7 +9,6 @@ import type { ProxySettings } from './settings.ts'
 export interface ProxyRequest {
   readonly id: string
   readonly method: string
-  /** Decoded, without leading slash. */
   readonly rest: string
   readonly query: URLSearchParams
   readonly contentType: string | undefined
@@ -17,7 +16,6 @@ export interface ProxyRequest {
 }
 
 export interface ProxyAnswer extends Answer {
-  /** That answered. */
   readonly url: URL
 }
 

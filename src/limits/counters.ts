@@ -4,7 +4,6 @@ import { isRunning } from '../settings/time-span.ts'
 
 /** What one request uses up: its cost in each count of one window. A window begins with the first request in it. */
 export interface Charge {
-  /** Names the window. */
   readonly key: string
   readonly periodMs: number
   readonly cost: number
@@ -12,7 +11,6 @@ export interface Charge {
 }
 
 export interface Count {
-  /** Names the count within the window. */
   readonly field: string
   readonly capacity: number
 }
@@ -20,9 +18,7 @@ export interface Count {
 export interface ChargeResult {
   /** Whether every count had room. If not, none has been charged, so cheaper requests may still fit. */
   readonly fits: boolean
-  /** What each count of the charge has used so far, this request included if it fits. */
   readonly used: readonly number[]
-  /** Until the window ends. */
   readonly remainingMs: number
 }
 

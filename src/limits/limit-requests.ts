@@ -13,15 +13,11 @@ import type { RateLimitSettings } from './settings.ts'
 interface LimitSurroundings {
   readonly redis: Redis | undefined
   readonly log: FastifyBaseLogger
-  /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** Called for every request beyond a limit, refused or not. */
   readonly onLimited: (limited: { kind: LimitKind; enforced: boolean }) => void
-  /** Called for each request that Redis did not count. */
   readonly onUncounted: () => void
 }
 
-/** Callers that are in the log for their present period; forgotten altogether when there are too many. */
 const maxNotices = 10_000
 /** A service that rejects requests for a while does not report for how long. */
 const upstreamResetMs = 5000
@@ -36,7 +32,6 @@ export class RequestLimit implements RequestStep {
   readonly #surroundings: LimitSurroundings
   readonly #callerOf: ReturnType<typeof createCallerIndex>
   readonly #counters: Counters
-  /** Where limits may be changed while the gateway runs. */
   readonly #runTimeLimits: RunTimeLimitsReader | undefined
   readonly #toldUntilMs = new BoundedMap<string, number>(maxNotices)
 
@@ -86,7 +81,6 @@ export class RequestLimit implements RequestStep {
     if (!caller.learning) throw tooMany(caller, count, remainingMs)
   }
 
-  /** Once per caller and period, as a crowd of requests must not flood the log. */
   #tell({ state }: FastifyRequest, { key, name, learning, periodMs }: LimitedCaller, count: Limit, untilMs: number): void {
     const { log, now } = this.#surroundings
     if ((this.#toldUntilMs.get(key) ?? 0) > now()) return

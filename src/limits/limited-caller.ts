@@ -8,18 +8,15 @@ import type { Count } from './counters.ts'
 import type { RunTimeLimits } from './run-time-limits.ts'
 import type { RateLimitSettings } from './settings.ts'
 
-/** What a count belongs to, as the metric calls it. */
 export type LimitKind = 'user' | 'app' | 'address' | 'token'
 
 export interface LimitedCaller {
   /** User, client program, or `anonymous-` and an address. */
   readonly name: string
-  /** Names the window in which the requests of the caller are counted. */
   readonly key: string
   readonly periodMs: number
   /** The caller's own count first, then that of the API token, if it has one. */
   readonly counts: readonly (Count & { readonly kind: LimitKind })[]
-  /** Too many requests are counted and labelled, and not refused. */
   readonly learning: boolean
 }
 
@@ -27,11 +24,6 @@ export interface LimitedCaller {
 const ui = 'deck'
 const maxNameLength = 200
 
-/**
- * Prepares the settings. The result is undefined for requests that are not limited.
- *
- * @see docs/contracts/http.md#rate-limits
- */
 export function createCallerIndex(
   settings: RateLimitSettings,
 ): (identified: CallerIdentity, token: PresentedToken | undefined, runTime: RunTimeLimits) => LimitedCaller | undefined {
@@ -72,12 +64,10 @@ export function createCallerIndex(
   }
 }
 
-/** Whose request it is, before anything is said about limits. */
 export interface CallerIdentity {
   readonly kind: LimitKind
   readonly name: string
   readonly key: string
-  /** Under which settings may be found, the most particular first. */
   readonly names: readonly string[]
   readonly isUi: boolean
 }

@@ -37,21 +37,18 @@ interface RedisCountersOptions {
   log: FastifyBaseLogger
   /** Counts while Redis is unavailable; without it, no request is limited then. */
   fallback?: Counters | undefined
-  /** Called for every request that could not be counted in Redis. */
   onUncounted: () => void
 }
 
 export class RedisCounters implements Counters {
   readonly #options: RedisCountersOptions
   #failing = false
-  /** On the monotonic clock. */
   #pausedUntilMs = 0
 
   constructor(options: RedisCountersOptions) {
     this.#options = options
   }
 
-  /** By itself when Redis does not answer in time, or has something else under the key. */
   charge(charge: Charge): Promise<ChargeResult | undefined> {
     const { redis } = this.#options
     const isGone = redis.wasReached() && !redis.isReachable()
@@ -92,7 +89,6 @@ export class RedisCounters implements Counters {
   }
 }
 
-/** @throws {Error} when Redis cannot be asked, or refuses */
 export async function chargeIn(redis: Redis, key: string, { periodMs, cost, counts }: Charge): Promise<ChargeResult> {
   const charged = counts.flatMap((count) => [count.field, costIn(count, cost), count.capacity])
   const answer: unknown = await redis.run(script, key, periodMs, ...charged)

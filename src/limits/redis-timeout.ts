@@ -3,7 +3,6 @@ import { within } from '../concurrency/within.ts'
 
 const timeoutMs = 250
 
-/** @throws {Error} when there is no answer in time, or the error of the answer */
 export function withTimeout<T>(answer: Promise<T>): Promise<T> {
   return within(timeoutMs, answer, () => {
     throw new Error(`no answer within ${timeoutMs} ms`)

@@ -5,7 +5,6 @@ import { createCache, type ExpiringCache } from '../caches/expiring-cache.ts'
 import { adviceFor, isWrongType, type Redis } from '../redis/redis.ts'
 import { withTimeout } from './redis-timeout.ts'
 
-/** What is set there. Everything may be missing: the configuration counts then. */
 export interface RunTimeLimits {
   /** Requests by user, client program (`app:name`) or `anonymous`. */
   readonly capacities: ReadonlyMap<string, number>
@@ -39,13 +38,11 @@ const maxCached = 10_000
 const maxNameLength = 200
 const maxComplaints = 1000
 const maxRateSeconds = 86_400
-/** The only key of what concerns all callers. */
 const forAll = 'all'
 
 interface RunTimeLimitsOptions {
   redis: Redis
   log: FastifyBaseLogger
-  /** Milliseconds since the epoch. */
   now: () => number
 }
 
@@ -141,7 +138,6 @@ export class RunTimeLimitsReader {
     }
   }
 
-  /** Something else under the key counts as nothing. */
   async #ask(command: 'get' | 'smembers', key: string): Promise<unknown> {
     try {
       return await this.#options.redis.send(command, key)

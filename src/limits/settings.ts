@@ -70,7 +70,6 @@ export function toRateLimit(values: SettingsOf<typeof limitKeys>, report: Settin
   }
   return {
     ...settings,
-    /** By user, or `app:` and the name of a client program. */
     capacities: Object.fromEntries([
       ...byUser.map(({ principal, override }) => [principal, override]),
       ...byApp.map(({ sourceApp, override }) => [`app:${sourceApp}`, override]),

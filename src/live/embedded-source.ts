@@ -22,7 +22,6 @@ interface EmbeddedSourceOptions {
   log: FastifyBaseLogger
 }
 
-/** A change as the engine reports it. */
 interface ChangeLine extends RunChange {
   readonly type: 'PIPELINE' | 'ORCHESTRATION'
   readonly application: string
@@ -76,7 +75,6 @@ export class EmbeddedSource implements ChangeSource {
     this.#lost()
   }
 
-  /** @throws {GatewayError} UPSTREAM_UNREACHABLE */
   async #awaitFeed(): Promise<void> {
     if (this.#isOpen) return
     await within(openMs, this.#open.promise, () => {
@@ -95,7 +93,6 @@ export class EmbeddedSource implements ChangeSource {
     return snapshot
   }
 
-  /** Reads the feed until it is closed, and connects again when it breaks off. */
   async #follow(): Promise<void> {
     const feed = new AbortController()
     this.#feed = feed
@@ -130,7 +127,6 @@ export class EmbeddedSource implements ChangeSource {
     }
   }
 
-  /** @returns whom it concerns */
   #lost(): Watcher[] {
     if (!this.#isOpen) return []
     this.#open = Promise.withResolvers<void>()
@@ -164,7 +160,6 @@ export class EmbeddedSource implements ChangeSource {
   }
 }
 
-/** The body of a response with status 200, as text. */
 function openFeed(connection: Connection, target: UpstreamTarget, signal: AbortSignal): Readable {
   let isOver = false
   const feed = new Readable({

@@ -2,17 +2,13 @@
 import type { ServerResponse } from 'node:http'
 import { isOlder } from './source.ts'
 
-/** @see HTML Living Standard, section 9.2, "Server-sent events" */
 export const eventStreamType = 'text/event-stream'
 
-/** What may wait for clients that read slowly, for one and for all. */
 export interface Allowance {
-  /** Characters that all streams hold at present. */
   held: number
   readonly maxHeld: number
 }
 
-/** Reasons that the client receives. */
 export type EndReason = 'access' | 'age' | 'stopping' | 'removed' | 'unavailable'
 
 export interface EventStreamOptions {
@@ -22,11 +18,8 @@ export interface EventStreamOptions {
   judge: () => Promise<void>
   /** Changes whenever rights or logins may have changed: then the stream is judged before its next event. */
   rightsVersion: () => number
-  /** Monotonic, milliseconds. */
   now: () => number
-  /** Called with the number of characters written so far. */
   onWrite: (characters: number) => void
-  /** Called once. */
   onClose: () => void
 }
 
@@ -45,18 +38,14 @@ const maxWriteCharacters = 64 * 1024
 const batchMs = 250
 /** A judgement counts for as long as a session that another replica has ended may be seen here. */
 const judgedForMs = 3000
-/** The same while there is nothing to send: each event is judged before it is sent. */
 const idleJudgedForMs = 60_000
-/** A client that takes nothing for so long is disconnected. */
 const maxStallMs = 30_000
 const firstRetryMs = 2000
 const lastRetryMs = { least: 1000, most: 5000 }
 
 export class EventStream {
   readonly #options: EventStreamOptions
-  /** By run, in the order of versions. */
   readonly #pending = new Map<string, PendingEvent>()
-  /** Said before the next states. */
   #notices = ''
   #pendingCharacters = 0
   #written = 0
@@ -85,7 +74,6 @@ export class EventStream {
     return this.#hasEnded
   }
 
-  /** Begins to write: first these states, oldest first, then what was pushed meanwhile. */
   start(states: readonly (readonly [run: string, event: PendingEvent])[]): void {
     this.#notices = `retry: ${firstRetryMs}\n\n${this.#notices}`
     const meanwhile = [...this.#pending]
@@ -127,7 +115,6 @@ export class EventStream {
     if (this.#isStarted && !this.#isBlocked && !this.#hasEnded) this.#write(':\n\n')
   }
 
-  /** Ends the stream where the client is stalled, or its rights have gone. */
   check(): Promise<void> | undefined {
     if (this.#hasEnded) return undefined
     const { client, now } = this.#options
@@ -136,7 +123,6 @@ export class EventStream {
     return undefined
   }
 
-  /** @param last What the client still gets, instead of what waits for it. */
   end(reason: EndReason, last = ''): void {
     if (this.#hasEnded) return
     if (!this.#isStarted) {
@@ -244,7 +230,6 @@ export class EventStream {
   }
 }
 
-/** @param data One line. */
 export function formatEvent(name: string, data: string, version?: string): string {
   return `${version === undefined ? '' : `id: ${version}\n`}event: ${name}\ndata: ${data}\n\n`
 }

@@ -11,13 +11,10 @@ import { type ChangeSource, isOlder, type LiveSubject, type Part, type RunChange
 
 interface EventStreamsOptions {
   source: ChangeSource
-  /** Changes of parts that the source knows nothing about. */
   partChanges?: PartChanges
   settings: LiveSettings
   log: FastifyBaseLogger
-  /** Changes whenever rights or logins may have changed in this process. */
   rightsVersion: () => number
-  /** Called before clients receive a change. */
   onChanged: () => void
   now?: () => number
 }
@@ -26,19 +23,14 @@ export interface Listener {
   readonly subject: LiveSubject
   readonly client: ServerResponse
   readonly lastEventId: string | undefined
-  /** Whom the stream is counted for: a user, or an address. */
   readonly caller: string
-  /** As which the service is asked for what this client may read. */
   readonly identity: IdentityHeaders
-  /** Throws once the caller may not read the subject any more, or is not logged in any more. */
   readonly judge: () => Promise<void>
   readonly onWrite: (characters: number) => void
-  /** Called before the head is written. @returns headers that every answer has */
   readonly begin: () => Promise<Record<string, string | string[]>>
 }
 
 const checkMs = 1000
-/** Characters that wait for slow clients, over all streams. */
 const maxHeldCharacters = 16 * 1024 * 1024
 
 /** Listeners to one subject share one watch of the source. */
@@ -47,16 +39,12 @@ interface Topic {
   readonly streams: Map<EventStream, Listener>
   readonly watch: Watch
   readonly stopParts: (() => void) | undefined
-  /** Up to which all listeners were told. */
   version: string | undefined
-  /** While a snapshot for all listeners is being read. */
   recovery: Recovery | undefined
 }
 
 interface Recovery {
-  /** Up to which all listeners had the changes when the source lost count. */
   readonly since: string | undefined
-  /** Versions that listeners have received meanwhile, by run. */
   readonly told: Map<string, string>
 }
 
@@ -70,11 +58,9 @@ export const streamHeaders = {
 export class EventStreams {
   readonly #options: EventStreamsOptions
   readonly #now: () => number
-  /** That are reported. */
   readonly #parts: readonly Part[]
   readonly #topics = new Map<string, Topic>()
   readonly #streams = new Set<EventStream>()
-  /** By caller, those included that are about to begin. */
   readonly #counts = new Map<string, number>()
   readonly #allowance: Allowance = { held: 0, maxHeld: maxHeldCharacters }
   #opened = 0
@@ -237,7 +223,6 @@ export class EventStreams {
     if (this.#topics.get(key) === topic) this.#topics.delete(key)
   }
 
-  /** Brings all listeners to the present state after the source has lost count. */
   async #recover(topic: Topic): Promise<void> {
     const { since, told } = topic.recovery ?? { since: topic.version, told: new Map<string, string>() }
     const recovery: Recovery = { since, told }

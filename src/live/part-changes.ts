@@ -15,7 +15,6 @@ interface PartChangesOptions {
   upstreams: Pick<Upstreams, 'call' | 'isEmbedded'>
   /** Undefined: whether something has changed is not known at present. */
   counts: () => StateCounts | undefined
-  /** Pause between two questions while changes are not counted, in milliseconds. */
   pollMs: number
   log: FastifyBaseLogger
 }
@@ -23,7 +22,6 @@ interface PartChangesOptions {
 interface AskedService {
   readonly service: ServiceName
   readonly part: Part
-  /** Up to which it was asked. */
   count: number | undefined
   isAsked: boolean
   notBeforeMs: number
@@ -32,7 +30,6 @@ interface AskedService {
 interface WatchedApplication {
   readonly application: string
   readonly onChanged: (part: Part) => void
-  /** As the watch began. */
   readonly counts: StateCounts | undefined
   readonly versions: Map<Part, string>
 }
@@ -61,14 +58,12 @@ export class PartChanges {
     return this.#services.map(({ part }) => part)
   }
 
-  /** @returns ends the watch */
   watch(application: string, onChanged: (part: Part) => void): () => void {
     const watched = { application, onChanged, counts: this.#options.counts(), versions: new Map() }
     this.#watched.add(watched)
     return () => void this.#watched.delete(watched)
   }
 
-  /** To be called about once a second. @param nowMs Monotonic */
   look(nowMs: number): void {
     if (this.#watched.size === 0) return
     const counts = this.#options.counts()

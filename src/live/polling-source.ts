@@ -34,9 +34,7 @@ const activeStatuses = 'NOT_STARTED,RUNNING,PAUSED,SUSPENDED'
 /** Runs of each pipeline that are read besides those that run: one may begin and end between two polls. */
 const newestRuns = 2
 const activeRuns = 50
-/** Runs that are looked up at once because no list has them any more. */
 const maxLookups = 20
-/** Ended runs of an application whose state is kept. */
 const maxEnded = 500
 const maxPauseMs = 60_000
 /** A single failure may be chance. */
@@ -58,12 +56,10 @@ export class PollingSource implements ChangeSource {
   }
 }
 
-/** Versions of one process, of all its subjects. */
 class Versions {
   readonly #epoch = randomUUID().slice(0, 8)
   #sequence = 0
 
-  /** That of the newest change. */
   current(): string {
     return `${this.#epoch}.${this.#sequence}`
   }
@@ -79,9 +75,7 @@ class Poll implements Watch {
   readonly #subject: LiveSubject
   readonly #watcher: Watcher
   readonly #versions: Versions
-  /** The newest state of each run, the one that changed last at the end. */
   readonly #runs = new Map<string, RunChange & { readonly hasEnded: boolean }>()
-  /** Changes are known from here on. */
   readonly #firstVersion: string
   readonly #first = Promise.withResolvers<void>()
   #hasBegun = false
@@ -163,7 +157,6 @@ class Poll implements Watch {
     return [...this.#runs.values()].some(({ hasEnded }) => !hasEnded) ? pollMs : idlePollMs
   }
 
-  /** @param run Without a status: it is gone. */
   #note(run: JsonObject): void {
     const id = String(run['id'])
     const isGone = run['status'] === undefined

@@ -1,7 +1,6 @@
 /** Settings of event streams. */
 import { duration, type SettingsOf, setting, settings, whole } from '../settings/setting.ts'
 
-/** As far as a timer reaches, and no shorter than a service should be asked. */
 const interval = (byDefault: string) =>
   duration('ms')
     .refine((ms) => ms >= 100 && ms <= 3_600_000, 'must be between 100ms and 1h')

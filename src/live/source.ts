@@ -1,10 +1,8 @@
 /** Sources of changes: interface of the feed of the embedded engine and of polls of an external orchestrator. */
 import type { IdentityHeaders } from '../upstreams/identity.ts'
 
-/** What a stream is about: one execution, one task, or all executions of an application. */
 export interface LiveSubject {
   readonly kind: 'execution' | 'task' | 'application'
-  /** An id, or the name of the application. */
   readonly name: string
 }
 
@@ -20,7 +18,6 @@ export interface RunChange {
 }
 
 export interface Snapshot {
-  /** Version of the source, for later questions. */
   readonly version: string
   /** Whether `changes` has all that has changed since the version that was asked for. */
   readonly isComplete: boolean
@@ -28,44 +25,33 @@ export interface Snapshot {
   readonly changes: readonly RunChange[]
 }
 
-/** Receives changes of one subject. */
 export interface Watcher {
   changed(change: RunChange): void
   tasksChanged(): void
   /** Changes may be missing: a new snapshot is needed. */
   lost(): void
-  /** Whether the service has stopped answering. */
   stale(isStale: boolean): void
   /** The caller in whose name the service was asked may not read it. */
   refused(): void
-  /** In whose name the service is asked. */
   identity(): IdentityHeaders
 }
 
 export interface Watch {
-  /**
-   * @param since A version that a client has seen.
-   * @throws {GatewayError} NOT_FOUND, and those of calls to services
-   */
   snapshot(since: string | undefined): Promise<Snapshot>
   close(): void
 }
 
 export interface ChangeSource {
-  /** Parts of applications whose changes it reports. */
   readonly parts: readonly Part[]
   /** Begins to watch; changes after a snapshot of the result are never missed silently. */
   watch(subject: LiveSubject, watcher: Watcher): Watch
-  /** After the last watch is closed. */
   close?(): void
 }
 
-/** Whether one version is older than another of the same source. */
 export function isOlder(one: string, other: string): boolean {
   return one.split('.')[0] === other.split('.')[0] && sequenceOf(one) < sequenceOf(other)
 }
 
-/** The part of a version that grows; 0 where it is none. */
 export function sequenceOf(version: string): number {
   const digits = /\.(\d{1,15})$/.exec(version)?.[1]
   return digits === undefined ? 0 : Number(digits)

@@ -6,10 +6,8 @@ import type { Upstreams } from '../upstreams/upstreams.ts'
 import { Freshness } from './staleness.ts'
 import { readList } from './upstream-shape.ts'
 
-/** One account as clouddriver reports it; names of roles in `permissions` are lower case. */
 export type AccountRecord = Readonly<Record<string, unknown>> & { readonly name: string }
 
-/** @see docs/reference/operations.md, getAccountsUsingGET */
 export class AccountCache {
   readonly freshness: Freshness
   readonly #upstreams: Upstreams
@@ -19,7 +17,6 @@ export class AccountCache {
   #timer: NodeJS.Timeout | undefined
   #closed = false
   #lastStarted = 0
-  /** The refresh that the list comes from. */
   #lastRead = 0
 
   constructor(upstreams: Upstreams, refreshMs: number, log: FastifyBaseLogger) {
@@ -29,7 +26,6 @@ export class AccountCache {
     this.#log = log
   }
 
-  /** All accounts as of the last good refresh, `[]` before the first. Never changed in place. */
   list(): readonly AccountRecord[] {
     return this.#accounts
   }
@@ -54,7 +50,6 @@ export class AccountCache {
     }
   }
 
-  /** Resolves after the first refresh; the others follow in the background. */
   async start(): Promise<void> {
     await this.refresh()
     if (!this.#closed) this.#timer = setTimeout(() => void this.start(), this.#refreshMs).unref()

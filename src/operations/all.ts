@@ -54,7 +54,6 @@ import { templateOperations } from './resources/templates.ts'
 import { triggerEventOperations } from './resources/trigger-events.ts'
 import { webhookOperations } from './resources/webhooks.ts'
 
-/** Name, description and operations of each subject. */
 const rows: readonly (readonly [name: string, description: string, operations: readonly Operation[]])[] = [
   [
     'Applications',

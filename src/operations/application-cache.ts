@@ -17,34 +17,26 @@ import { checkList } from './upstream-shape.ts'
 export type CachedAttributes = Record<string, unknown> & { name: string }
 
 export interface ApplicationCacheSettings {
-  /** Pause between the end of one refresh and the start of the next. */
   refreshMs: number
   /** Applications that only the infrastructure knows are left out. */
   definitionsOnly: boolean
-  /** Keep only applications that use one of these accounts, or none; undefined keeps all. */
   includedAccounts: readonly string[] | undefined
 }
 
 type Source = Extract<ServiceName, 'front50' | 'clouddriver'>
 
-/** An application as one of the services lists it. */
 interface Entry {
   readonly attributes: CachedAttributes
-  /** In which the infrastructure sees clusters. */
   readonly accounts: readonly string[]
 }
 
-/** What a service has listed. */
 interface Half {
   /** By their text: what was parsed once is not parsed again. Undefined for what is no application. */
   readonly entries: ReadonlyMap<string, Entry | undefined>
-  /** Digest of the answer; undefined before the first. */
   readonly digest: string | undefined
-  /** Validator of the service. */
   readonly tag: string | undefined
 }
 
-/** An application, and what it was made of. */
 interface Merged {
   readonly stored: readonly Entry[]
   readonly running: readonly Entry[]
@@ -53,9 +45,7 @@ interface Merged {
 
 const unread: Half = { entries: new Map(), digest: undefined, tag: undefined }
 
-/** @see docs/reference/operations.md, getAllApplicationsUsingGET */
 export class ApplicationCache {
-  /** How fresh the two halves of the list are. */
   readonly freshness: readonly Freshness[]
   readonly #upstreams: Upstreams
   readonly #settings: ApplicationCacheSettings
@@ -63,7 +53,6 @@ export class ApplicationCache {
   readonly #halves: Record<Source, Half> = { front50: unread, clouddriver: unread }
   readonly #freshness: Record<Source, Freshness>
   #list: readonly CachedAttributes[] = Object.freeze([])
-  /** The list differs from what the halves say. */
   #isOutdated = false
   #merged: ReadonlyMap<string, Merged> = new Map()
   #byName = new Map<string, CachedAttributes>()
@@ -81,7 +70,6 @@ export class ApplicationCache {
     this.freshness = Object.values(this.#freshness)
   }
 
-  /** Whether applications that only the infrastructure knows are left out. */
   get definitionsOnly(): boolean {
     return this.#settings.definitionsOnly
   }
@@ -91,7 +79,6 @@ export class ApplicationCache {
     return this.#list
   }
 
-  /** The cached attributes of one application, by name without case. */
   find(name: string): CachedAttributes | undefined {
     return this.#byName.get(name.toLowerCase())
   }
@@ -117,7 +104,6 @@ export class ApplicationCache {
     return this.#next
   }
 
-  /** Resolves after the first refresh; the others follow in the background. */
   async start(): Promise<void> {
     await this.#refreshOnce()
     if (!this.#closed) this.#timer = setTimeout(() => void this.start(), this.#settings.refreshMs).unref()
@@ -175,10 +161,8 @@ export class ApplicationCache {
   }
 }
 
-/** Requests are not kept waiting for longer than this. */
 const sliceMs = 5
 
-/** @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE */
 async function readEntries(
   answer: UpstreamAnswer,
   source: Source,
@@ -212,7 +196,6 @@ function applicationsIn({ entries }: Half): Entry[] {
   return [...entries.values()].filter((entry) => entry !== undefined)
 }
 
-/** What has not changed is the same object as before. */
 function mergeApplications(
   stored: readonly Entry[],
   running: readonly Entry[],
@@ -261,7 +244,6 @@ export function mergeRunning(
   return merged
 }
 
-/** Flattens an application of either service: `attributes` are lifted, clusters dropped, the name lower-cased. */
 export function toAttributes(entry: unknown): CachedAttributes | undefined {
   if (typeof entry !== 'object' || entry === null) return undefined
   const { attributes, clusters, clusterNames, ...rest } = entry as Record<string, unknown>
@@ -271,14 +253,12 @@ export function toAttributes(entry: unknown): CachedAttributes | undefined {
     : undefined
 }
 
-/** Accounts in which the infrastructure sees clusters of the application. */
 export function accountsOfApplication(entry: unknown): string[] {
   const { clusters, clusterNames } = entry as { clusters?: unknown; clusterNames?: unknown }
   const accounts = [clusters, clusterNames].flatMap((map) => (typeof map === 'object' && map !== null ? Object.keys(map) : []))
   return [...new Set(accounts)]
 }
 
-/** Applications without accounts always are. */
 function isIncluded({ accounts }: CachedAttributes, { includedAccounts }: ApplicationCacheSettings): boolean {
   if (includedAccounts === undefined) return true
   const names = commaList(String(accounts ?? ''))

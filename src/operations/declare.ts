@@ -2,7 +2,6 @@
 import type { Method, Operation } from './operation.ts'
 
 type Rest = Omit<Operation, 'id' | 'method' | 'path'>
-/** What a list shares may be left out. */
 type Own<Shared> = Omit<Rest, keyof Shared> & Partial<Rest>
 
 /**

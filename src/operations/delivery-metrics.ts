@@ -8,7 +8,6 @@ import { type CallService, type Delivery, type DeliveryReader, listRuns, listTas
 
 const refreshMs = 10 * 60_000
 export const deliveryWindowMs = 30 * 86_400_000
-/** Applications that have figures: those with the most runs. */
 const maxApplications = 100
 
 interface DeliveryMetricsParts {
@@ -19,7 +18,6 @@ interface DeliveryMetricsParts {
   readonly now: () => number
 }
 
-/** What was read of an application, and of which runs. */
 interface KnownDelivery {
   readonly state: string
   readonly delivery: Delivery
@@ -37,7 +35,6 @@ export class DeliveryMetrics {
     this.#parts = parts
   }
 
-  /** By application, as of the last refresh; one that is due begins. */
   readonly read = (): ReadonlyMap<string, DeliveryFigures> => {
     const { upstreams, log, now } = this.#parts
     if (upstreams.isEmbedded('orca') && now() - this.#refreshedAtMs >= refreshMs) {
@@ -73,7 +70,6 @@ export class DeliveryMetrics {
   }
 }
 
-/** Applications, with the ids of the runs and tasks that may have deployed; those with the most of them. */
 async function listDeploying(call: CallService, sinceMs: number): Promise<[application: string, ids: string[]][]> {
   const [{ runs }, tasks] = await Promise.all([listRuns(call, '*', sinceMs), listTasks(call, '*', sinceMs)])
   const byApplication = Map.groupBy([...runs, ...tasks].filter(mayDeploy), ({ application }) => String(application))

@@ -12,16 +12,13 @@ import { readList, readListIfAny, readObject } from './upstream-shape.ts'
 export type CallService = (service: ServiceName, call: UpstreamCall) => Promise<UpstreamAnswer>
 
 export interface Delivery {
-  /** Undefined: neither the definition store nor the orchestrator knows the application. */
   readonly environments: Environments | undefined
   readonly runs: readonly RunFacts[]
   /** False: there are more runs than are read, which are the newest. */
   readonly isComplete: boolean
-  /** Since when all runs are known, milliseconds since the epoch. */
   readonly sinceMs: number
 }
 
-/** Runs and tasks that may have deployed. */
 interface Listed extends Pick<Delivery, 'isComplete' | 'sinceMs'> {
   readonly ids: readonly string[]
   readonly tasks: readonly RunFacts[]
@@ -44,7 +41,6 @@ export class DeliveryReader {
   readonly #facts = new BoundedMap<string, RunFacts>(maxKept)
   readonly #lists = new BoundedMap<string, { readonly listed: Listed; readonly untilMs: number }>(keptLists)
 
-  /** @throws {GatewayError} when a service cannot be asked */
   async read(
     call: CallService,
     application: string,
@@ -102,11 +98,6 @@ export class DeliveryReader {
   }
 }
 
-/**
- * Runs that have ended, without the contexts of their stages, the newest first.
- *
- * @param application `*` for all
- */
 export async function listRuns(
   call: CallService,
   application: string,

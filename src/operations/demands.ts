@@ -26,7 +26,6 @@ export type ApplicationSource =
 type TokenReach = 'always' | 'reads' | 'itself' | 'never'
 
 export type Demand =
-  /** Open to every caller; `why` gives the reason. */
   | { readonly kind: 'nothing'; readonly why: string; readonly limitedTokens: TokenReach }
   /**
    * The gateway always checks it, because no service does. Without a permission service there is no
@@ -38,7 +37,6 @@ export type Demand =
       /** No API token is enough: a stolen one must not become a user. */
       readonly inPerson?: true
     }
-  /** Who may manage the definitions of accounts. */
   | { readonly kind: 'account-manager' }
   | {
       readonly kind: 'application'
@@ -67,13 +65,10 @@ export type Demand =
   | { readonly kind: 'template'; readonly authorization: 'READ' | 'WRITE'; readonly of: 'path' | 'body' | 'source' }
   /** Notification settings of all applications, which the path means with another type than `application`: an administrator. */
   | { readonly kind: 'notifications' }
-  /** The body is a canary configuration: WRITE on the applications that it names. */
   | { readonly kind: 'canary-config' }
   /** The body is the trigger of a start: READ on the run that it names as its parent. */
   | { readonly kind: 'trigger' }
-  /** The body is a task: each job needs what it does. */
   | { readonly kind: 'jobs' }
-  /** A list, from which what the caller may not read is left out. */
   | {
       readonly kind: 'filter'
       readonly by: readonly FilterField[]
@@ -102,18 +97,14 @@ export function demandsNothing(why: string, limitedTokens: TokenReach = 'never')
   return [{ kind: 'nothing', why, limitedTokens }]
 }
 
-/** Answered before the login, or about the caller alone. */
 export const ownAffair = demandsNothing('it concerns the caller alone')
-/** Clients ask it before anything else, and it tells what the caller may know. */
 export const tellsWhoAsks = demandsNothing('it shows the caller and what the caller may do', 'always')
 export const aboutGateway = demandsNothing('it shows the gateway itself and no application', 'reads')
 export const sharedKnowledge = demandsNothing('it belongs to no application and no account', 'reads')
 export const decidedByService = demandsNothing('only the service behind it knows what this belongs to, and it decides')
 export const provedBySender = demandsNothing('the sender proves itself to the service that is called')
 
-/** What concerns the gateway itself: its sessions, tokens, records. */
 export const adminOnly: Demands = [{ kind: 'admin', withoutService: 'nobody' }]
-/** What makes users. */
 export const adminInPerson: Demands = [{ kind: 'admin', withoutService: 'nobody', inPerson: true }]
 /** Operations on executions, which are open to all users without a permission service. */
 export const adminOfExecutions: Demands = [{ kind: 'admin', withoutService: 'everybody' }]
@@ -135,14 +126,12 @@ export const streamsApplication: Demands = [{ kind: 'application', authorization
 export function startsStored(parameter: string): Demands {
   return [...application('EXECUTE', 'started', parameter), { kind: 'trigger' }]
 }
-/** A start of the definition in the body. */
 export const startsGiven = application('EXECUTE', 'started')
 /** The event service starts a pipeline of the application in the path, and no service behind it checks. */
 export const startsByEvent: Demands = [
   { kind: 'application', authorization: 'EXECUTE', of: 'path', always: true },
   { kind: 'trigger' },
 ]
-/** What the event service, which checks nothing itself, has logged of an application. */
 export const readsEventsOfApplication: Demands = [{ kind: 'application', authorization: 'READ', of: 'path', always: true }]
 export const writesApplicationInBody = application('WRITE', 'body')
 export const readsDefinition = application('READ', 'definition', 'pipelineConfigId')
@@ -154,7 +143,6 @@ export const submitsJobs: Demands = [{ kind: 'jobs' }]
 export const writesPlugins: Demands = [{ kind: 'named-application', authorization: 'WRITE', application: pluginApplication }]
 
 export const readsTemplate: Demands = [{ kind: 'template', authorization: 'READ', of: 'path' }]
-/** The query parameter `source` refers to it. */
 export const readsTemplateSource: Demands = [{ kind: 'template', authorization: 'READ', of: 'source' }]
 export const createsTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'body' }]
 export const deletesTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'path' }]
@@ -168,7 +156,6 @@ export const updatesCanaryConfig: Demands = [...deletesCanaryConfig, ...createsC
 
 export const readsAccount: Demands = [{ kind: 'account', authorization: 'READ', of: 'path' }]
 export const writesAccount: Demands = [{ kind: 'account', authorization: 'WRITE', of: 'path' }]
-/** Images and charts. */
 export const readsSharedOfAccount: Demands = [{ kind: 'account', authorization: 'READ', of: 'path', shared: true }]
 export const readsApplicationOnAccount: Demands = [...readsApplication, ...readsAccount]
 export const readsApplicationByAccount: Demands = [
@@ -195,7 +182,6 @@ export function readsBuildService(parameter: string): Demands {
 /** Services that own what demands are about. One of them embedded makes the gateway check what several may answer. */
 const owningServices: readonly ServiceName[] = ['orca', 'front50', 'clouddriver', 'igor']
 
-/** What the gateway demands even where services check permissions, because none of them does. */
 export function isAlwaysDemanded(demand: Demand): boolean {
   return (
     demand.kind === 'admin' || demand.kind === 'named-application' || (demand.kind === 'application' && demand.always === true)
@@ -205,7 +191,6 @@ export function isAlwaysDemanded(demand: Demand): boolean {
 /** Whether the gateway itself checks what an operation demands; otherwise the service behind it does. */
 export function checksAtGateway(
   demands: Demands,
-  /** The only service that the operation calls, if so declared. */
   service: ServiceName | undefined,
   { permissions, upstreams }: Pick<Platform, 'permissions' | 'upstreams'>,
 ): boolean {
@@ -214,7 +199,6 @@ export function checksAtGateway(
   return (service === undefined ? owningServices : [service]).some((one) => upstreams.isEmbedded(one))
 }
 
-/** One line for the documents: "EXECUTE on the application of the execution". */
 export function formatDemands(demands: Demands): string {
   const lines = [...new Set(demands.map(formatDemand))]
   return (demands.every(({ kind }) => kind === 'filter') ? ['nothing', ...lines] : lines).join('; ')
@@ -257,7 +241,6 @@ function formatDemand(demand: Demand): string {
   }
 }
 
-/** Where the application is that a demand is about. */
 export function placeOf(of: ApplicationSource): string {
   if (of === 'path' || of === 'query' || of === 'body') return `in the ${of}`
   return of === 'started' ? 'of the definition that is started' : `of the ${of.replace('canary-config', 'canary configuration')}`

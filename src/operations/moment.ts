@@ -4,7 +4,6 @@ import { GatewayError } from '../errors.ts'
 
 const moment = z.iso.datetime({ offset: true })
 
-/** Milliseconds since the epoch; undefined where none is given. @throws {GatewayError} BAD_ARGUMENT */
 export function parseMoment(name: string, text: string | null | undefined): number | undefined {
   if (text === undefined || text === null || text.trim() === '') return undefined
   const parsed = moment.safeParse(text).success ? Date.parse(text) : Number.NaN

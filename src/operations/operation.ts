@@ -17,7 +17,6 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPT
  * for several calls or a choice between them); never both.
  */
 export interface Operation {
-  /** Operation id of Gate, kept for generated clients. */
   readonly id: string
   /** Part of Gate's API since its first release. The API document lists these operations first. */
   readonly core?: boolean
@@ -26,11 +25,9 @@ export interface Operation {
   readonly path: string
   /** It only reads, although its method would change something: read-only tokens may use it, and it is no change for the audit log. */
   readonly changesNothing?: true
-  /** What the caller needs: checked at the gateway, printed in the documents. An operation without demands says why. */
   readonly demands: Demands
   /** At most six words, the verb first: "Get an execution". */
   readonly summary: string
-  /** Sentences that say more than the summary. */
   readonly description?: string
   /** Query parameters by name: text, integer, flag or list schemas of zod. Undeclared ones are ignored. */
   readonly query?: Readonly<Record<string, z.ZodType>>
@@ -57,7 +54,6 @@ export interface Operation {
    * See docs/decisions/shared-reads.md.
    */
   readonly shared?: 'rights' | 'never'
-  /** Status of success, 200 unless given. */
   readonly success?: number
   /** As how many requests one counts for the rate limit, 1 unless given. See the classes in docs/guides/limits.md. */
   readonly cost?: number
@@ -66,15 +62,11 @@ export interface Operation {
    * list where this is one, and may be empty where this is optional.
    */
   readonly answer: z.ZodType
-  /** Media type of the answer in the API document, where it is not JSON. */
   readonly answerType?: string
-  /** Errors beyond those that every operation has: status to meaning. */
   readonly errors?: Readonly<Record<number, string>>
-  /** Bodies of those statuses among `errors` that have another than the usual one. */
   readonly errorAnswers?: Readonly<Record<number, z.ZodType>>
 }
 
-/** Operations about one thing, together in the documents. */
 export interface Subject {
   readonly name: string
   readonly description: string
@@ -82,7 +74,6 @@ export interface Subject {
 }
 
 export interface BodyRule {
-  /** Checked. */
   readonly schema: z.ZodType
   /** What the API document shows instead, where the body is not checked in full. */
   readonly shown?: z.ZodType
@@ -93,37 +84,28 @@ export interface BodyRule {
   readonly raw?: boolean
   /** With `raw` and `forward`: passes the bytes on as they arrive; the service bounds them. */
   readonly streams?: true
-  /** Media type of a raw body in the API document, where it is not JSON. */
   readonly mediaType?: string
 }
 
 export interface Forward {
   readonly service: ServiceName
-  /** The operation's own method unless given. */
   readonly method?: Method
   /**
    * The operation's own unless given. `{name}` is taken from the path, then from the query; `{rest}` and `{+name}` keep their
    * slashes. Declared query parameters that it does not contain are passed on when given or defaulted.
    */
   readonly path?: string
-  /** Path values that become query parameters. */
   readonly fromPath?: readonly string[]
-  /** Query parameters that are always sent. */
   readonly constants?: Readonly<Record<string, string>>
-  /** Passes every undeclared query parameter on, first value only. */
   readonly otherQuery?: boolean
 }
 
 export interface OperationRequest {
-  /** Decoded path values; `rest` for a final wildcard. */
   readonly path: Readonly<Record<string, string>>
-  /** Declared query parameters, converted and defaulted. */
   readonly query: Readonly<Record<string, QueryValue>>
-  /** Undeclared query parameters, first value of each. */
   readonly otherQuery: Readonly<Record<string, string>>
   /** The whole query as it was sent, for the few that must see a parameter given twice. */
   readonly search: URLSearchParams
-  /** The parsed body, if the operation declares one. */
   readonly body: unknown
   readonly headers: IncomingHttpHeaders
   readonly state: RequestState
@@ -133,7 +115,6 @@ export interface OperationRequest {
   readonly json: (service: ServiceName, call: UpstreamCall) => Promise<unknown>
 }
 
-/** Returned by `handle` to decide more than the body. */
 export class DirectAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -147,7 +128,6 @@ export class DirectAnswer {
   }
 }
 
-/** Returned by `handle` to have the client listen to changes. */
 export class LiveAnswer {
   readonly subject: LiveSubject
 
@@ -156,7 +136,6 @@ export class LiveAnswer {
   }
 }
 
-/** Returned by `handle` to pass the answer of a service on as a stream. */
 export class StreamedAnswer {
   readonly service: ServiceName
   readonly call: UpstreamCall

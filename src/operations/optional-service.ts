@@ -4,7 +4,6 @@ import type { ServiceName } from '../services/services.ts'
 import type { Operation } from './operation.ts'
 import type { Platform } from './platform.ts'
 
-/** What users miss while a service is switched off. */
 const capabilities: Readonly<Partial<Record<ServiceName, string>>> = {
   keel: 'Managed delivery',
   kayenta: 'Canary analysis',
@@ -12,7 +11,6 @@ const capabilities: Readonly<Partial<Record<ServiceName, string>>> = {
   swabbie: 'The clean-up of unused resources',
 }
 
-/** @throws {GatewayError} NOT_FOUND, naming the setting that switches the service on */
 export function checkServicePresent(platform: Platform, service: ServiceName): void {
   if (platform.upstreams.isEnabled(service)) return
   const message =

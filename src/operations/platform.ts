@@ -22,7 +22,6 @@ import type { OperationSettings } from './settings.ts'
 export interface Platform {
   readonly upstreams: Upstreams
   readonly log: FastifyBaseLogger
-  /** Undefined: each read has a call of its own. */
   readonly sharedReads: SharedReads | undefined
   readonly applications: ApplicationCache
   readonly accounts: AccountCache
@@ -32,22 +31,16 @@ export interface Platform {
   readonly integrations: Integrations
   readonly permissions: Permissions
   readonly login: Login
-  /** What pages show. */
   readonly site: Site
   readonly settings: OperationSettings
-  /** Version of the package, for GET /version. */
   readonly version: string
   readonly health: Health
   readonly metrics: Metrics
-  /** What the doctor finds now. */
   readonly examine: () => Promise<ExaminationModel>
   readonly streams: EventStreams
-  /** Undefined when nothing is recorded. */
   readonly audit: AuditLog | undefined
   readonly audited: AuditedAnswers | undefined
-  /** Ids of everything that is served. */
   readonly operationIds: ReadonlySet<string>
-  /** The OpenAPI document of everything that is served. */
   readonly apiDocument: PrintedDocument
 }
 

@@ -12,11 +12,9 @@ export interface ForwardedCall {
   readonly service: ServiceName
   readonly method: Method
   readonly path: PathTemplate
-  /** Names of query parameters: path values, then declared parameters that are not part of the path. */
   readonly query: readonly string[]
   readonly constants: Readonly<Record<string, string>>
   readonly otherQuery: boolean
-  /** Whether any of these may be sent. */
   readonly hasQuery: boolean
 }
 

@@ -96,7 +96,6 @@ interface OperationSurroundings {
   readonly uiUrl: string
   /** No web UI is configured, and the embedded back ends include none: its default address leads nowhere. */
   readonly uiUnknown: boolean
-  /** `services.deck.redirectHostPattern`, already translated to this runtime. */
   readonly uiHostPattern: RegExp | undefined
   readonly servesConsole: boolean
 }

@@ -4,33 +4,27 @@ import type { RequestState } from '../http/request-state.ts'
 import type { ServiceName } from '../services/services.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 
-/** Names of services in messages. */
 type ServiceNames = Pick<Upstreams, 'nameOf'>
 
 interface Staleness {
   readonly service: ServiceName
-  /** Undefined: the service has never answered. */
   readonly ageMs: number | undefined
 }
 
 /** A refresh may take so long before the list counts as old. */
 const patienceMs = 15_000
 
-/** When a list was last read, and whether it could be read since. */
 export class Freshness {
   readonly #service: ServiceName
   readonly #maxAgeMs: number
   #loadedAtMs: number | undefined
-  /** Why it cannot be read; undefined while it can. */
   #fault: string | undefined
 
-  /** @param refreshMs How often the list is read. */
   constructor(service: ServiceName, refreshMs: number) {
     this.#service = service
     this.#maxAgeMs = refreshMs + patienceMs
   }
 
-  /** @returns Whether it could not be read before */
   loaded(): boolean {
     const wasFailing = this.#fault !== undefined
     this.#loadedAtMs = performance.now()
@@ -46,7 +40,6 @@ export class Freshness {
     return isNew
   }
 
-  /** Undefined while the list is fresh. */
   staleness(): Staleness | undefined {
     const ageMs = this.#loadedAtMs === undefined ? undefined : performance.now() - this.#loadedAtMs
     return this.#fault !== undefined || (ageMs ?? 0) > this.#maxAgeMs ? { service: this.#service, ageMs } : undefined
@@ -62,7 +55,6 @@ export function noteAge(state: RequestState, freshness: readonly Freshness[], na
   state.answerHeaders['warning'] = stale.map(({ service, ageMs }) => toWarning(names.nameOf(service), ageMs))
 }
 
-/** Value of `Warning` for an answer that lacks the parts of these services. */
 export function formatMissing(services: readonly ServiceName[], names: ServiceNames): string {
   return services
     .map((service) => `199 fairlead "${names.nameOf(service)} does not answer, so its part may be missing"`)

@@ -4,7 +4,6 @@ import { isObject, type JsonObject } from '../json/values.ts'
 import type { ServiceName } from '../services/services.ts'
 import { readJson, type UpstreamAnswer } from '../upstreams/read-answer.ts'
 
-/** @throws {GatewayError} UPSTREAM_UNREADABLE when the parsed answer is not an object, an empty one included */
 export function checkObject(answer: unknown, service: ServiceName): JsonObject {
   if (isObject(answer)) return answer
   throw unreadable(service, 'an object')
@@ -16,17 +15,14 @@ export function checkList(answer: unknown, service: ServiceName): JsonObject[] {
   throw unreadable(service, 'a list')
 }
 
-/** @throws {GatewayError} UPSTREAM_FAILED with the status of the service, UPSTREAM_UNREADABLE */
 export function readObject(answer: UpstreamAnswer, service: ServiceName): JsonObject {
   return checkObject(readJson(answer, service), service)
 }
 
-/** @throws as `readObject` */
 export function readList(answer: UpstreamAnswer, service: ServiceName): JsonObject[] {
   return checkList(readJson(answer, service), service)
 }
 
-/** An empty one where the service knows none. @throws as `readObject` */
 export function readListIfAny(answer: UpstreamAnswer, service: ServiceName): JsonObject[] {
   return answer.status === 404 ? [] : readList(answer, service)
 }

@@ -26,14 +26,11 @@ interface PermissionsOptions {
   upstreams: Upstreams
   /** Where logins, logouts and synchronisation go when `dynamicEndpoints.login` names another address than for reads. */
   loginUpstreams?: Upstreams
-  /** Positions of the switches at any time; as in the settings unless given. */
   switches?: SwitchPositions
   log: FastifyBaseLogger
   /** Changes with every change of permissions that this process makes; what is remembered from before does not count. */
   version?: () => number
-  /** A synchronisation of roles has ended. */
   onSynchronised?: (outcome: 'done' | 'failed') => void
-  /** Milliseconds since the epoch. */
   now?: () => number
 }
 
@@ -62,7 +59,6 @@ export class Permissions {
   readonly #lookups: ViewLookups
   readonly #onSynchronised: (outcome: 'done' | 'failed') => void
   readonly #synchroniseOnce = sharedWork(() => this.#synchronise())
-  /** Digests of the answers that views were parsed from. */
   readonly #digests = new WeakMap<PermissionView, string>()
   readonly #closing = new AbortController()
 
@@ -97,7 +93,6 @@ export class Permissions {
     return this.#settings.enforcement
   }
 
-  /** Whether the session of a user ends when the service reports the user as unknown. */
   get sessionFilter(): boolean {
     return this.#settings.sessionFilter
   }
@@ -153,7 +148,6 @@ export class Permissions {
     }
   }
 
-  /** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
   async isAdmin(user: User | undefined): Promise<boolean> {
     return this.enabled && (await this.loadView(user))?.admin === true
   }
@@ -249,7 +243,6 @@ export class Permissions {
   async syncRoles(): Promise<void> {
     if (!this.enabled) return
     const synchronising = this.#synchroniseOnce()
-    // The waiting request may have ended before it fails.
     synchronising.catch(() => {})
     await within(syncAnswerMs, synchronising)
   }
@@ -322,7 +315,6 @@ export class Permissions {
     }
   }
 
-  /** Fires after that time, and when the gateway stops. */
   #within(ms: number): AbortSignal {
     return AbortSignal.any([AbortSignal.timeout(ms), this.#closing.signal])
   }
@@ -334,7 +326,6 @@ export class Permissions {
     return this.#views.getRemainingTTL(key) + this.#settings.lastKnownForMs > 0 ? cached.answer.view : undefined
   }
 
-  /** @param userKey All users unless given */
   #forget(userKey: string | undefined): void {
     if (userKey === undefined) {
       this.#views.clear()
@@ -346,12 +337,10 @@ export class Permissions {
   }
 }
 
-/** What the service answered with, if it answered. */
 function statusOf(error: unknown): number | undefined {
   return error instanceof GatewayError ? error.details.upstream?.status : undefined
 }
 
-/** Asking once more would change nothing. */
 function isFinal(error: unknown): boolean {
   const status = statusOf(error) ?? 500
   return status >= 400 && status < 500 && ![408, 425, 429].includes(status)
@@ -362,7 +351,6 @@ function refusesUser(error: unknown): error is GatewayError {
   return [400, 409, 422].includes(statusOf(error) ?? 500)
 }
 
-/** A full disk needs an operator, unlike a service that is away. */
 function whyLoginsFail(cause: unknown): string {
   if (statusOf(cause) === 507) return 'The permission service cannot store the roles of this login: its disk is full.'
   return 'The permission service does not answer, so logins fail. Try again in a moment.'

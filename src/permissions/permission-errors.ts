@@ -9,7 +9,6 @@ export function requireAll(view: PermissionView | undefined, needs: readonly Nee
   for (const need of needs) if (!decide(view, need).allowed) throw permissionDenied(need, view)
 }
 
-/** The message says what is needed, and who may help. */
 export function permissionDenied(need: Need, view?: PermissionView): GatewayError {
   const message = `You may not do this: it needs ${describeNeed(need)}. ${adviceFor(need, view?.readsOnly)}; GET /auth/explain has details.`
   return new GatewayError('PERMISSION_DENIED', message, { missing: describeNeed(need) })

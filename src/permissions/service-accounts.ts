@@ -35,7 +35,6 @@ export async function loadServiceAccounts(
   return undefined
 }
 
-/** Entries that are no permission views are left out. */
 function fittingAccounts(body: unknown, application: string, authorizations: readonly string[]): string[] {
   if (!Array.isArray(body)) return []
   const wanted = foldName(application)
@@ -58,7 +57,6 @@ function findPermissionView(entry: unknown): PermissionView | undefined {
   }
 }
 
-/** Names of all service accounts that the definitions hold. @throws {GatewayError} when they cannot be asked */
 export async function loadServiceAccountNames(upstreams: Upstreams): Promise<string[]> {
   if (!upstreams.isEnabled('front50')) return []
   const answer = await upstreams.call('front50', { path: '/serviceAccounts' }, anonymousIdentity)

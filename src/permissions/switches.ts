@@ -8,9 +8,7 @@ export interface SwitchPositions {
 }
 
 interface SwitchOptions {
-  /** As the gateway was started. */
   positions: SwitchPositions
-  /** Reads the configuration again. */
   reread: () => Promise<SwitchPositions>
   intervalMs?: number | undefined
   log: FastifyBaseLogger
@@ -18,7 +16,6 @@ interface SwitchOptions {
 
 const everyMs = 30_000
 
-/** @see docs/contracts/permissions.md#failure-of-the-permission-service, first row of the client settings */
 export class PermissionSwitches implements SwitchPositions {
   readonly #options: SwitchOptions
   readonly #timer: NodeJS.Timeout

@@ -14,14 +14,12 @@ export interface LookupResult {
 }
 
 interface ViewLookupOptions {
-  /** Puts one question. Never fails; ends early when the signal fires. */
   ask: (username: string, signal: AbortSignal) => Promise<LookupResult>
   /** Gets a view when it arrives, even if no request waits for it. */
   cache: (key: string, view: PermissionView, version: number) => void
   settings: Pick<PermissionSettings, 'lookupTimeoutMs' | 'retry'>
   /** Grows with every change of permissions that this process makes. */
   version: () => number
-  /** The service is part of this process: it is slow when the machine is, comes back by itself, and is always waited for. */
   isEmbedded: boolean
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
@@ -30,7 +28,6 @@ interface ViewLookupOptions {
 
 interface ViewQuestion {
   readonly username: string
-  /** The state of the permissions that the answer has to know; a later one will do. */
   readonly version: number
 }
 
@@ -43,7 +40,6 @@ interface Lookup extends ViewQuestion {
   /** Resolves with the outcome, or when it is time to stop waiting. */
   turn: PromiseWithResolvers<void>
   timer?: NodeJS.Timeout
-  /** When the last waiting request left. */
   givenUpAtMs?: number
   outcome?: PermissionAnswer
 }
@@ -52,7 +48,6 @@ interface Lookup extends ViewQuestion {
 const failureMemoryMs = 10_000
 /** Maximum wait for an embedded service, independent of settings. */
 const embeddedMs = 60_000
-/** How long a request waits for a failing service; after a timeout, no request waits for the same time. */
 const momentMs = 1000
 /** Concurrent lookups at a failing service: connections stay free for detecting that it is back. */
 const maxWhileFailing = 10
@@ -75,7 +70,6 @@ export class ViewLookups {
     this.#momentMs = Math.min(momentMs, lookupTimeoutMs)
   }
 
-  /** Whether the service has failed a moment ago, and nothing has been heard from it since. */
   get isFailing(): boolean {
     return !this.#options.isEmbedded && elapsedMs(this.#options.now(), this.#failedAtMs) < failureMemoryMs
   }
@@ -118,10 +112,6 @@ export class ViewLookups {
     for (const lookup of this.#lookups.values()) this.#drop(lookup)
   }
 
-  /**
-   * What is being asked began before the permissions changed. However often they change, a user is asked about once at a
-   * time; all who wait for the end of that share the next question.
-   */
   async #findAfter(earlier: Lookup, question: ViewQuestion): Promise<PermissionAnswer> {
     await earlier.turn.promise
     // A lookup without waiting requests makes room.
@@ -129,7 +119,6 @@ export class ViewLookups {
     return this.find(earlier.key, question)
   }
 
-  /** Undefined while a troubled service is asked about enough others. */
   #start(key: string, username: string): Lookup | undefined {
     if (this.#closed || (this.isFailing && this.#lookups.size >= maxWhileFailing && !this.#makeRoom())) return undefined
     const lookup: Lookup = {
@@ -154,7 +143,6 @@ export class ViewLookups {
     return idle !== undefined
   }
 
-  /** The result of the next one shows whether it is worth asking. */
   async #findAfterOthers(key: string, question: ViewQuestion): Promise<PermissionAnswer> {
     if (this.#closed) return silent()
     await Promise.race([...this.#lookups.values()].map(({ turn }) => turn.promise))

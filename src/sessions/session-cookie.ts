@@ -4,7 +4,6 @@ import type { SessionSettings } from './settings.ts'
 
 export interface CookieRules {
   readonly settings: SessionSettings['cookie']
-  /** Empty, or a prefix such as `/api/v1`. */
   readonly contextPath: string
 }
 
@@ -13,10 +12,6 @@ const identifier = /^[A-Za-z0-9_-]{43}$/
 /** A browser sends several cookies of one name when domains or paths overlap. */
 const maxCandidates = 3
 
-/**
- * The identifiers in a `Cookie` header that could be sessions, in the order in which the browser sends them.
- * Never fails: an unreadable header contains none.
- */
 export function parseSessionCookie(header: string | undefined, name: string): string[] {
   const values = readCookies(header, (one) => one === name).map(({ value }) => value)
   return values.filter((value) => identifier.test(value)).slice(0, maxCandidates)

@@ -19,7 +19,6 @@ const SessionContent = z.object({
   user: UserContent,
   /** Milliseconds since the epoch; the absolute limit counts from here. */
   loggedInAtMs: z.number().optional(),
-  /** From where the user logged in, for the list of one's sessions. */
   loginOrigin: z.object({ address: z.string(), userAgent: z.string().optional() }).optional(),
   /** What the login method said about the credential; once it says otherwise, the session is over. */
   credentialStamp: z.string().optional(),
@@ -31,7 +30,6 @@ const ownVersion = 1
 /** The oldest version that understands what this one writes: all of them, as long as fields are only added. */
 const oldestReader = 1
 
-/** As much of the key as distinguishes sessions. */
 const keyLength = 16
 
 const Versions = z.object({
@@ -55,7 +53,6 @@ export function formatSession(key: string, content: SessionContent): string {
   return JSON.stringify({ version: ownVersion, of: key.slice(0, keyLength), ...readers, ...content })
 }
 
-/** Undefined for sessions that this version cannot read, and for those of another key. */
 export function parseSession(key: string, text: string): SessionContent | undefined {
   try {
     const stored: unknown = JSON.parse(text)

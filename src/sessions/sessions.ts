@@ -21,22 +21,17 @@ interface SessionsOptions {
   settings: SessionSettings
   /** By the hash of the identifier, in the list of the user: a stolen copy opens no session. */
   store: Records
-  /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
   log: FastifyBaseLogger
-  /** Called for every session that starts. */
   onStarted?: (() => void) | undefined
-  /** Milliseconds since the epoch. */
   now?: () => number
 }
 
-/** A session that was just started, with the identifier that only the browser gets to keep. */
 interface StartedSession {
   readonly session: Session
   readonly id: string
 }
 
-/** A session as its user sees it in a list. */
 export interface UserSession {
   /** Names the session and opens nothing: the beginning of its key. */
   readonly id: string
@@ -46,7 +41,6 @@ export interface UserSession {
   readonly lastUseMs: number
 }
 
-/** How many of a list, from which position on. */
 interface SessionRange {
   readonly offset: number
   readonly limit: number
@@ -59,7 +53,6 @@ const shownId = /^[0-9a-f]{24}$/
 const cacheMs = 3000
 /** Sessions that are ended in one step, as requests wait meanwhile. */
 const endedAtOnce = 500
-/** Keys that are read at once to find one of them. */
 const searchedAtOnce = 1000
 const maxCached = 10_000
 /** A user may send any cookies besides, so few and short headers are kept. */
@@ -121,14 +114,12 @@ export class Sessions {
     return found
   }
 
-  /** Whether a session has not ended; it is not prolonged. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async isLive({ key }: Session): Promise<boolean> {
     const session = await this.#read(key)
     const nowMs = this.#now()
     return session !== undefined && this.#isLiveAt(session, nowMs)
   }
 
-  /** How often sessions were ended by this process. */
   get endings(): number {
     return this.#endings
   }
@@ -163,7 +154,6 @@ export class Sessions {
     return this.start(content)
   }
 
-  /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async end(session: Session): Promise<void> {
     await askStore(() => this.#store.remove([session.key], ownerOf(session.content)))
     this.#setCached(session.key, undefined)
@@ -190,7 +180,6 @@ export class Sessions {
     return { id: key.slice(0, shownLength), key, content, lastUseMs: Math.min(lastUseMs, nowMs) }
   }
 
-  /** Ends one session of a user, by the `id` of `listOf`; false when there is none. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async endOne(username: string, id: string): Promise<boolean> {
     if (!shownId.test(id)) return false
     const owner = toUserKey(username)
@@ -202,13 +191,11 @@ export class Sessions {
     }
   }
 
-  /** Ends all sessions of a user but one, and says how many there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async endOthers(username: string, exceptKey: string | undefined): Promise<number> {
     for (let count = 0; ; ) {
       const ended = await this.#endOldest(toUserKey(username), 0, exceptKey)
       if (ended === 0) return count
       count += ended
-      // Requests get their turn in between.
       await setImmediate()
     }
   }
@@ -225,14 +212,12 @@ export class Sessions {
     return ended.length
   }
 
-  /** @returns how many there were */
   async #endAll(keys: readonly string[], owner: string): Promise<number> {
     const count = await askStore(() => this.#store.remove(keys, owner))
     for (const key of keys) this.#setCached(key, undefined)
     return count
   }
 
-  /** Logs all users out and returns the number of their sessions. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async endAll(): Promise<number> {
     const ended = await askStore(() => this.#store.removeAll())
     this.#forgetAll()
@@ -249,7 +234,6 @@ export class Sessions {
     }
   }
 
-  /** The value of `Set-Cookie`. `secure`: the browser's connection is TLS. */
   cookie(id: string, secure: boolean): string {
     return formatSessionCookie(id, secure, this.cookieRules)
   }
@@ -375,7 +359,6 @@ function openFile(file: string, log: FastifyBaseLogger, now: () => number): Reco
   }
 }
 
-/** What the store answers. @throws {GatewayError} SESSIONS_UNAVAILABLE when it cannot be asked */
 export async function askStore<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question()

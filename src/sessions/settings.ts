@@ -86,14 +86,11 @@ export function toSessionSettings(values: SettingsOf<typeof sessionKeys>, report
   }
   return {
     idleMs,
-    /** Undefined: only idleness ends a session. */
     absoluteMs: values.absoluteHours === 0 ? undefined : values.absoluteHours * 3_600_000,
-    /** Undefined: any number. */
     maxPerUser: values.maxPerUser || undefined,
     cookie: {
       name,
       domain: domain || undefined,
-      /** `auto`: as the request. */
       secure,
       maxAgeSeconds: maxAgeMs === undefined ? undefined : Math.floor(maxAgeMs / 1000),
       sameSite,

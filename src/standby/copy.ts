@@ -23,7 +23,6 @@ const syncSeconds = 30
 const stopMs = 15_000
 const endPauseMs = 20
 const databaseName = 'backends.db'
-/** What Litestream keeps beside the database. */
 const metaFolder = `.${databaseName}-litestream`
 const processFile = 'litestream.json'
 
@@ -31,9 +30,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 export interface CopyPlace {
   readonly dataDir: string
-  /** `file:///…` or `s3://…` */
   readonly url: string
-  /** Below it. */
   readonly folder: string
   readonly env: Environment
   readonly log: Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>
@@ -75,7 +72,6 @@ async function moveAside(dataDir: string, log: CopyPlace['log']): Promise<void> 
   log.warn(`the database of an earlier term is outdated; it is kept in ${outdated}`)
 }
 
-/** `litestream replicate`, started again whenever it ends. */
 export class Copy {
   readonly #place: CopyPlace
   readonly #socketPath: string
@@ -91,7 +87,6 @@ export class Copy {
     this.#onComplete = onComplete
   }
 
-  /** @param isNew Whether the folder is a new one */
   async start(isNew: boolean): Promise<void> {
     const { dataDir, url, folder } = this.#place
     await endFormer(dataDir)
@@ -106,7 +101,6 @@ export class Copy {
     void this.#watch()
   }
 
-  /** Resolves when the copy has everything, or after some seconds without success. */
   async stop(): Promise<void> {
     this.#isClosing = true
     this.#backOff.cancel()
@@ -166,7 +160,6 @@ export class Copy {
     }
   }
 
-  /** Whether everything that was written before is in the copy. */
   async #sync(): Promise<boolean> {
     const asked = request({ socketPath: this.#socketPath, path: '/sync', method: 'POST', timeout: syncSeconds * 1000 })
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()

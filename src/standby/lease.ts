@@ -4,17 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { within } from '../concurrency/within.ts'
 
-/** The lease as its store keeps it. */
 export interface LeaseRecord {
   /** Identifies the data directory of the holder, which its lock keeps to one process. */
   readonly id: string
-  /** Host of the holder, for people. */
   readonly holder: string
   /** Rises by one whenever the holder changes. */
   readonly term: number
   /** The last term whose holder has written in its directory. */
   readonly written?: number | undefined
-  /** Folder of the last copy that is complete. */
   readonly copy?: string | undefined
   /** The holder has ended in order, so no standby needs to wait. */
   readonly released?: boolean | undefined
@@ -22,15 +19,12 @@ export interface LeaseRecord {
 
 export interface StoredLease {
   readonly record: LeaseRecord
-  /** Another one after every write. */
   readonly version: string
 }
 
 /** Keeps one record, which is replaced only by those who have seen it. */
 export interface LeaseStore {
-  /** For messages, such as `Redis`. */
   readonly name: string
-  /** What an operator does to begin anew. */
   readonly removal: string
   read(): Promise<StoredLease | undefined>
   /** @param seen Version that is replaced; undefined: there was none. @returns the new one; undefined when another was faster */
@@ -60,18 +54,15 @@ interface LeaseOptions {
 }
 
 interface TakeOptions {
-  /** Whether to stand by while another engine holds it. */
   readonly waits: boolean
   readonly signal: AbortSignal
 }
 
 export interface TakenLease {
   readonly term: number
-  /** As the former holder left it. */
   readonly before: LeaseRecord | undefined
 }
 
-/** Another engine renews the lease. */
 export class LeaseHeld extends Error {}
 
 export class Lease {
@@ -90,12 +81,10 @@ export class Lease {
     this.#times = options.times ?? usualTimes
   }
 
-  /** Of the lease that is held. */
   get record(): LeaseRecord | undefined {
     return this.#held?.record
   }
 
-  /** What an operator does to begin anew. */
   get removal(): string {
     return this.#options.store.removal
   }
@@ -150,7 +139,6 @@ export class Lease {
     ]
   }
 
-  /** Whether no other engine may have it. */
   isValid(): boolean {
     return elapsedMs(this.#renewed) < this.#times.holdMs
   }
@@ -167,20 +155,17 @@ export class Lease {
     }
   }
 
-  /** A standby need not wait. */
   async release(): Promise<void> {
     this.abandon()
     if (this.#held !== undefined && this.isValid()) await this.#renew({ released: true })
     await this.#options.store.close()
   }
 
-  /** Renews it no more, so that it becomes free in time. */
   abandon(): void {
     for (const timer of this.#timers) clearInterval(timer)
     this.#timers = []
   }
 
-  /** @returns its term; undefined when another engine was faster */
   async #claim(stored: StoredLease | undefined): Promise<number | undefined> {
     const { owner } = this.#options
     const before = stored?.record
@@ -225,7 +210,6 @@ export class Lease {
     return undefined
   }
 
-  /** Undefined: no answer. */
   async #ask<T>(question: (store: LeaseStore) => Promise<T>): Promise<{ readonly value: T } | undefined> {
     const { store, log } = this.#options
     try {
@@ -244,7 +228,6 @@ export class Lease {
   }
 }
 
-/** A version that no store has given yet. */
 export function createVersion(): string {
   return randomUUID()
 }

@@ -20,13 +20,11 @@ export interface LeasePlace {
 
 interface LeaseOptions {
   readonly dataDir: string
-  /** Random, kept in the directory. */
   readonly directoryId: string
   readonly log: FastifyBaseLogger
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** @throws {KubeconfigError} outside a pod */
 export async function openLease(place: LeasePlace, { dataDir, directoryId, log, env }: LeaseOptions): Promise<Lease> {
   const store = await openStore(place, { log, env })
   // A directory that was copied, also with its id, is another one.

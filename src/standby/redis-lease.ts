@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { createRedisScript, type Redis } from '../redis/redis.ts'
 import { createVersion, type LeaseRecord, type LeaseStore } from './lease.ts'
 
-/** A hash with `version` and `record`. */
 export const leaseKey = 'fairlead:backends:lease'
 
 const Stored = z.object({

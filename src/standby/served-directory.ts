@@ -42,7 +42,6 @@ export function isCurrent({ term }: ServedDirectory, before: LeaseRecord | undef
   return term === before.written || term === before.term
 }
 
-/** @param removal Command that removes the lease */
 export function describeOutdated(dataDir: string, { term }: ServedDirectory, before: LeaseRecord, removal: string): string {
   const found = hasDatabase(dataDir)
     ? `The data directory ${dataDir} has what was written until ${term === undefined ? 'there was a lease' : `term ${term}`}`

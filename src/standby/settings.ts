@@ -14,7 +14,6 @@ export const standbyKeys = settings({
 
 export type StandbySettings = SettingsOf<typeof standbyKeys>
 
-/** @param sharesRedis Whether a Redis is configured */
 export function toStandbySettings(values: StandbySettings, report: SettingsReport, sharesRedis: boolean): StandbySettings {
   if (values.lease === 'redis' && !sharesRedis) report.problem('backends.lease', 'needs a Redis: set redis.connection')
   if (values.copy !== undefined && values.lease === undefined)

@@ -20,7 +20,6 @@ export interface TurnPlace extends LeasePlace {
 }
 
 interface TurnOptions {
-  /** Whether to stand by while another engine has its turn. */
   readonly waits: boolean
   readonly signal: AbortSignal
   readonly log: FastifyBaseLogger
@@ -34,9 +33,7 @@ export interface Turn {
   readonly lease: Lease | undefined
   /** When the database was restored from a copy that may lack the last moments; undefined: it was not. */
   readonly restoredAt: number | undefined
-  /** Once there is a database. @param onComplete Called with the moment until which the copy has everything */
   startCopy(onComplete: (atMs: number) => void): Promise<void>
-  /** Called when nothing is written any more. */
   end(): Promise<void>
 }
 
@@ -86,7 +83,6 @@ interface Preparation extends TurnOptions {
   readonly lease: Lease
 }
 
-/** Brings the directory up to date, and notes that this term writes in it. @throws {Error} when that is not possible */
 async function prepareDirectory(
   { dataDir, standby }: TurnPlace,
   { served, taken: { before, term }, lease, env, log }: Preparation,
@@ -112,7 +108,6 @@ function alone(lock: FileLock): Turn {
   return { lease: undefined, restoredAt: undefined, startCopy: async () => {}, end: async () => lock.close() }
 }
 
-/** Undefined: stopped before. @throws {Error} of `lockDataDir` */
 async function lockWhenFree(dataDir: string, { waits, signal, log }: TurnOptions): Promise<FileLock | undefined> {
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     try {

@@ -13,7 +13,6 @@ const marks = [
   // User and password in an address.
   /(?<=:\/\/)[^\s/@]+(?=@)/g,
 ]
-/** Nothing longer is a name. */
 const maxLength = 2000
 /** How each mark begins, or what it contains; nearly every path has none of these. */
 const hint = /spk_|ey[\w-]{8}|gh[opusr]_|github_pat_|glpat-|xox[abeoprs]-|ya29\.|AIza|AKIA|ASIA|[=:]|bearer /i

@@ -4,7 +4,6 @@ import { shorten } from '../names/edit-distance.ts'
 
 type Format = Parameters<typeof styleText>[0]
 
-/** Colours a text, or returns it as it is. */
 export type Paint = (format: Format, text: string) => string
 
 const maxPath = 100
@@ -71,7 +70,6 @@ function formatError(error: unknown, code: unknown): string {
     .join('')
 }
 
-/** In the time zone of the machine. */
 function clockTime(iso: string): string {
   const time = new Date(iso)
   return [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':')

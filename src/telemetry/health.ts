@@ -3,18 +3,14 @@ import type { FastifyBaseLogger } from 'fastify'
 
 interface HealthOptions {
   services: readonly string[]
-  /** The status with which a service answers; undefined when it does not. */
   ask(service: string): Promise<number | undefined>
-  /** Named conditions that must hold before requests may come. */
   conditions: Readonly<Record<string, () => boolean>>
   troubles?: () => string[]
   intervalMs: number
   log: FastifyBaseLogger
 }
 
-/** A client that waits for the start stops asking after its first success. */
 const probesOfBalancer = 3
-/** Longer than the usual pauses between probes. */
 const lastProbeMs = 120_000
 
 /** @see docs/contracts/http.md#health: once all services were healthy the checks stop until they are asked for again. */
@@ -31,13 +27,11 @@ export class Health {
     this.#options = options
   }
 
-  /** What readiness waits for; empty when the gateway is ready. */
   waitingFor(): string[] {
     const unmet = Object.entries(this.#options.conditions).filter(([, holds]) => !holds())
     return [...(this.#stopping ? ['shutdown'] : []), ...unmet.map(([name]) => name)]
   }
 
-  /** Notes that a client has asked whether the gateway is ready. */
   noteProbe(): void {
     if (this.waitingFor().length > 0) return
     this.#probes += 1
@@ -49,22 +43,18 @@ export class Health {
     return this.#probes >= probesOfBalancer && performance.now() - this.#probedAtMs < lastProbeMs
   }
 
-  /** Marks the gateway as stopping: readiness fails from now on, so that balancers turn away. */
   stop(): void {
     this.#stopping = true
   }
 
-  /** What is out of order although requests are served. */
   troubles(): string[] {
     return this.#options.troubles?.() ?? []
   }
 
-  /** Last known result of the downstream checks: services that did not answer well. */
   failingServices(): string[] {
     return [...this.#failing]
   }
 
-  /** Checks downstream services again in the next cycle. */
   recheck(): void {
     this.#allWereHealthy = false
   }

@@ -10,14 +10,12 @@ interface LineBudgetOptions {
   /** Lines a minute; 0 for any number. */
   perCause: number
   total: number
-  /** Told at the end of a minute, for each cause, how many lines were withheld; `undefined` stands for all other causes. */
   onWithheld: (cause: string | undefined, lines: number) => void
 }
 
 export class LineBudget {
   readonly #options: LineBudgetOptions
   readonly #timer: NodeJS.Timeout
-  /** In this minute, by cause. */
   readonly #causes = new Map<string | undefined, { written: number; withheld: number }>()
   #written = 0
   #withheld = 0
@@ -31,7 +29,6 @@ export class LineBudget {
     return this.#withheld
   }
 
-  /** Counts a line, and tells whether it may be written. */
   allows(cause: string): boolean {
     const { perCause, total } = this.#options
     const name = this.#causes.has(cause) || this.#causes.size < maxCauses ? cause : undefined
@@ -59,7 +56,6 @@ export class LineBudget {
     if (others > 0) this.#options.onWithheld(undefined, others)
   }
 
-  /** Tells what was withheld so far. */
   close(): void {
     clearInterval(this.#timer)
     this.endPeriod()

@@ -14,17 +14,13 @@ const lastWaitMs = 1000
 export class LogOutput {
   readonly #fd = openNonBlocking()
   readonly #onDropped: (lines: number) => void
-  /** Whole lines that are not encoded yet. */
   #waiting = ''
-  /** What is left of the bytes that were tried last. */
   #rest: Buffer = Buffer.alloc(0)
   #retry: NodeJS.Timeout | undefined
-  /** Lines since there was room last, and in all. */
   #dropped = 0
   #allDropped = 0
   #isClosed = false
 
-  /** @param onDropped There is room again after so many lines were dropped. */
   constructor(onDropped: (lines: number) => void) {
     this.#onDropped = onDropped
     setInterval(() => this.#flush(), flushMs).unref()
@@ -34,7 +30,6 @@ export class LogOutput {
     return this.#allDropped
   }
 
-  /** @param lines With their ends. */
   write(lines: string, count = 1): void {
     if (this.#isClosed || this.#waiting.length + this.#rest.length + lines.length > maxWaiting) {
       this.#dropped += count
@@ -76,7 +71,6 @@ export class LogOutput {
     }
   }
 
-  /** @returns the code of the error that stopped it; undefined when nothing waits any more */
   #writeAll(): string | undefined {
     try {
       for (;;) {

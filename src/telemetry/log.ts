@@ -12,15 +12,12 @@ import type { LogFormat } from './settings.ts'
 export interface Outcome {
   /** 499 when the client went away before there was an answer. */
   status: number
-  /** Length of the body; of a streamed one before compression. */
   bytes: number
-  /** Whether the client got everything. */
   complete: boolean
 }
 
 interface OpenLog {
   readonly log: Logger
-  /** Lines that are missing since the start, by reason: standard output was not read or could not be written, or too many were alike. */
   missing(): Readonly<Record<'output' | 'repeated', number>>
 }
 
@@ -69,7 +66,6 @@ export function openLog(level: string, format: LogFormat = 'json', fields?: Read
   }
 }
 
-/** The time of a line, as pino wants it; lines of the same millisecond share the text. */
 function createClock(): () => string {
   let textOfMs = Number.NaN
   let text = ''
@@ -85,7 +81,6 @@ function isForPeople(format: LogFormat): boolean {
   return format === 'text' || (format === 'auto' && process.stdout.isTTY)
 }
 
-/** As NO_COLOR, FORCE_COLOR and the terminal say. */
 const paint: Paint = (format, text) => styleText(format, text, { stream: process.stdout })
 
 /** One line per request, once its answer is over. The query is left out: it may contain a secret of a script. */

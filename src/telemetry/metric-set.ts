@@ -2,7 +2,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { sharedWork } from '../concurrency/shared-work.ts'
 
-/** A metric as the reference describes it. */
 export interface MetricDescription {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
@@ -10,7 +9,6 @@ export interface MetricDescription {
   readonly help: string
 }
 
-/** A text in the exposition format of Prometheus. */
 export interface PrintedMetrics {
   readonly contentType: string
   readonly text: string
@@ -19,9 +17,7 @@ export interface PrintedMetrics {
 /** Gauges that end in `_total`, a suffix of counters; each is the sum of the gauge without it. */
 const misnamedGauges = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total']
 
-/** Besides its own, it has the usual ones of the process and of Node. */
 export class MetricSet {
-  /** Its own; the process and the runtime have the usual ones of prom-client. */
   readonly descriptions: MetricDescription[] = []
   readonly #registry = new Registry()
   readonly #samplers: (() => void | Promise<void>)[] = []
@@ -41,18 +37,15 @@ export class MetricSet {
     return new Gauge({ name, help, labelNames: labels, registers: [this.#registry] })
   }
 
-  /** @param buckets Inclusive upper bounds, rising. */
   histogram<Label extends string = never>(name: string, help: string, buckets: number[], ...labels: Label[]): Histogram<Label> {
     this.descriptions.push({ name, type: 'histogram', labels, help })
     return new Histogram({ name, help, labelNames: labels, buckets, registers: [this.#registry] })
   }
 
-  /** Has each scrape call this first. */
   sample(set: () => void | Promise<void>): void {
     this.#samplers.push(set)
   }
 
-  /** Scrapes at the same time share one. */
   readonly print = sharedWork(() => this.#print())
 
   async #print(): Promise<PrintedMetrics> {

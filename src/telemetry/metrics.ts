@@ -3,34 +3,25 @@ import { readFileSync } from 'node:fs'
 import { methodLabel } from './methods.ts'
 import { MetricSet } from './metric-set.ts'
 
-/** State that is asked for at each scrape. */
 interface MetricSources {
   upstreams: {
     pending(): Iterable<[service: string, calls: { pending: number; waiting: number }]>
     endpoints(): Iterable<{ service: string; instance: number; circuit: keyof typeof circuitStates }>
   }
-  /** Undefined when they cannot be counted at present. */
   liveSessions?: (() => number | undefined) | undefined
   redis?: { isReachable(): boolean } | undefined
-  /** Lines that are missing since the start, by reason. */
   missingLogLines?: (() => Readonly<Record<string, number>>) | undefined
   eventStreams?: (() => number) | undefined
   embedded?: { isListening(): boolean; observe(): Promise<BackendState | undefined> } | undefined
-  /** Figures by application. */
   delivery?: (() => ReadonlyMap<string, DeliveryState>) | undefined
 }
 
-/** What embedded back ends say of themselves; of those that are not embedded it is missing. */
 export interface BackendState {
-  /** Executions that have not ended, by status. */
   readonly executions?: Readonly<Record<string, number>>
-  /** Age of the oldest entry of each queue; 0 when it is empty. */
   readonly queueAgesMs?: Readonly<Record<string, number>>
-  /** What has ended since the engine was started. */
   readonly ended?: readonly EndedCount[]
   /** Bytes of what is kept, by kind; missing until they are measured. */
   readonly storedBytes?: Readonly<Record<string, number>> | undefined
-  /** Accounts of cloud providers, and whether their API answers. */
   readonly accounts?: readonly AccountState[]
   /** By which the engine may write. Missing where the lock of its directory decides alone. */
   readonly lease?: LeaseState
@@ -39,14 +30,11 @@ export interface BackendState {
 }
 
 export interface LeaseState {
-  /** Host of the engine. */
   readonly holder: string
-  /** Rises whenever the holder changes. */
   readonly term: number
 }
 
 export interface EndedCount {
-  /** `execution` with the types `PIPELINE` and `ORCHESTRATION`, or `stage` with those of stages. */
   readonly level: 'execution' | 'stage'
   readonly type: string
   readonly status: string
@@ -59,7 +47,6 @@ export interface AccountState {
   readonly isReachable: boolean
 }
 
-/** Figures of deployments to production in the last 30 days; null where nothing was measured. */
 interface DeliveryState {
   readonly deploymentFrequency: { readonly deployments: number }
   readonly leadTime: { readonly medianMs: number | null }
@@ -74,7 +61,6 @@ const redisBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 /** Shown even when there is none, so that an alert finds them. */
 const commonStatuses = ['NOT_STARTED', 'RUNNING', 'PAUSED']
 
-/** Each is told by one function, which may be handed on by itself. */
 export class Metrics extends MetricSet {
   readonly #build = this.gauge('fairlead_build_info', 'Always 1; the label has the version.', 'version')
 
@@ -235,7 +221,6 @@ export class Metrics extends MetricSet {
     this.sample(() => this.#inFlight.set(this.#running))
   }
 
-  /** Has each scrape ask these. Called once. */
   watch({ upstreams, embedded, ...others }: Partial<MetricSources>): void {
     if (upstreams !== undefined) watchUpstreams(this, upstreams)
     watchStores(this, others)

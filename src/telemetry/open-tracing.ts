@@ -39,10 +39,8 @@ import { within } from '../concurrency/within.ts'
 import { methodLabel } from './methods.ts'
 import type { TracingSettings } from './tracing-settings.ts'
 
-/** How long the end of the gateway waits for a collector. */
 const closeMs = 5_000
 
-/** What a request and the calls that it causes have in common. */
 interface CurrentRequest {
   readonly context: Context
   /** Timers that a request has set may outlive it; what they do is not part of it. */
@@ -50,7 +48,6 @@ interface CurrentRequest {
 }
 
 interface AnsweredRequest {
-  /** The template of the path, as in `/applications/{application}`; undefined when there is none. */
   readonly route: string | undefined
   readonly operation: string | undefined
   readonly status: number
@@ -72,7 +69,6 @@ export class Tracing {
   readonly #current = new AsyncLocalStorage<CurrentRequest>()
   readonly #log: Logger
 
-  /** @param version Of the package. */
   constructor(settings: TracingSettings, version: string, log: Logger) {
     const { resource, delayMs: scheduledDelayMillis, timeoutMs: exportTimeoutMillis } = settings
     const collector = new URL(settings.url).host
@@ -89,7 +85,6 @@ export class Tracing {
     log.info({ collector, service: resource['service.name'] }, 'traces are sent to a collector')
   }
 
-  /** Begins the span of a request; calls that the request causes from now on are its children. */
   startRequest(asked: string, headers: IncomingHttpHeaders) {
     const method = methodLabel(asked)
     const parent = this.#propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter)
@@ -123,9 +118,7 @@ export class Tracing {
     const headers: Record<string, string> = {}
     this.#propagator.inject(trace.setSpan(request.context, span), headers, defaultTextMapSetter)
     return {
-      /** What the service gets to know about the trace. */
       headers: headers as Readonly<Record<string, string>>,
-      /** @param status Undefined when no answer came. */
       end(status: number | undefined): void {
         if (status !== undefined) span.setAttribute('http.response.status_code', status)
         if (status === undefined || status >= 400) markFailed(span, status === undefined ? 'no_answer' : String(status))
@@ -134,9 +127,7 @@ export class Tracing {
     }
   }
 
-  /** Sends what has not been sent, within seconds. */
   async close(): Promise<void> {
-    // What fails is in the log already.
     const ended = this.#provider.shutdown().catch(() => {})
     await within(closeMs, ended, () => {
       const collector = this.#collector
@@ -149,7 +140,6 @@ function markFailed(span: Span, type: string): void {
   span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })
 }
 
-/** Says once that the collector fails, and once that it works again. */
 class ReportingExporter implements SpanExporter {
   readonly #exporter: SpanExporter
   readonly #collector: string

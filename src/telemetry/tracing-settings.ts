@@ -26,7 +26,6 @@ const exporters = ['otlp', 'none'] as const
 
 type Propagator = Exclude<(typeof propagators)[number], 'none'>
 
-/** Pairs of names and values. An empty variable means the same as none. */
 const list = z.string().default('')
 
 /**
@@ -85,7 +84,6 @@ type TracingValues = SettingsOf<typeof tracingKeys>
 
 export type TracingSettings = NonNullable<ReturnType<typeof toTracingSettings>>
 
-/** Undefined unless an endpoint is set. */
 export function toTracingSettings(values: TracingValues, report: SettingsReport) {
   const { base, endpoint, protocol, tracesProtocol, timeoutMs, compression, serviceName, exporter, sampler, delayMs } = values
   const url = endpoint ?? (base && `${base}/v1/traces`)

@@ -3,7 +3,6 @@ import type { RemotePlace } from '../services/backend-place.ts'
 import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from '../services/services.ts'
 import type { ConfiguredUpstreams } from './settings.ts'
 
-/** @param place Of the embedded back ends: the socket of their worker, or another process */
 export function toAddresses(
   upstreams: Pick<ConfiguredUpstreams, 'services'>,
   place: string | RemotePlace,

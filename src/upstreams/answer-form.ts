@@ -11,7 +11,6 @@ import { unreadable } from './upstream-errors.ts'
  */
 export type AnswerForm = JsonForm | { readonly kind: 'no-page' | 'anything' }
 
-/** At least one of `object` and `list` is true. */
 interface JsonForm {
   readonly kind: 'json'
   readonly object: boolean
@@ -38,7 +37,6 @@ const unknown: Verdict = { kind: 'unknown' }
 const openingBrace = 0x7b
 const openingBracket = 0x5b
 const blanks = /^(?:\ufeff)?[ \t\r\n]*/
-/** As much as is looked at; an answer that begins with so many blanks is judged by its content type. */
 const maxHeadBytes = 512
 
 /**
@@ -77,12 +75,10 @@ export function checkForm(form: AnswerForm, service: ServiceName, text: string):
   if (verdict.kind === 'misfit') throw misfit(form, service, verdict.found)
 }
 
-/** Whether a text is a page for people, which no service answers with. */
 export function isPage(text: string): boolean {
   return judgeAnswer(noPage, {}, Buffer.from(text.slice(0, maxHeadBytes)), true).kind === 'misfit'
 }
 
-/** Names the service, what it answered and what was expected; never its address. */
 export function misfit(form: AnswerForm, service: ServiceName, found: string): GatewayError {
   const advice = `Check services.${service}.baseUrl, and the proxies on the way there.`
   return unreadable(

@@ -16,22 +16,17 @@ export interface AnswerHead {
 
 export interface PassedAnswerOptions extends ClientAnswerOptions {
   readonly service: ServiceName
-  /** What the answer has to be; judged before the client sees anything of it. */
   readonly form: AnswerForm
 }
 
-/** An answer that is passed on, as its phases see and direct it. */
 export interface PassedAnswer extends AnswerSource {
   readonly options: PassedAnswerOptions
   readonly isEmbedded: boolean
   readonly clientIsGone: boolean
   readonly written: ClientAnswer
-  /** The answer is good: it is written as it comes, once the receiver is ready. */
   begin(head: AnswerHead, bytes?: Buffer): void
-  /** Breaks the answer off; the client gets the error. */
   refuse(error: unknown): void
   abort(reason: Error): void
-  /** The answer was handed over, or its client has gone. */
   succeed(): void
   /** Tries again where that cannot do anything twice; else the client gets the error. */
   fail(error: unknown): void
@@ -39,20 +34,17 @@ export interface PassedAnswer extends AnswerSource {
 
 export interface Phase {
   data(chunk: Buffer): void
-  /** The answer is complete. */
   end(): void
   /** The error for the client when the answer breaks off, instead of that of the connection. */
   failure?(): unknown
 }
 
-/** As much of an error body as is read to find its message. */
 const maxErrorBytes = 64 * 1024
 /** Largest size of an answer that is unpacked as a whole. */
 const maxUnpackedBytes = 8 * 1024 * 1024
 
 const noBytes: Buffer = Buffer.alloc(0)
 
-/** An error status: its body has the message. */
 export class ErrorBody implements Phase {
   readonly #passed: PassedAnswer
   readonly #head: AnswerHead
@@ -86,7 +78,6 @@ export class ErrorBody implements Phase {
   }
 }
 
-/** A good status: the first bytes say what the answer is, before the client sees anything of it. */
 export class Judging implements Phase {
   readonly #passed: PassedAnswer
   readonly #head: AnswerHead
@@ -108,7 +99,6 @@ export class Judging implements Phase {
     }
   }
 
-  /** The service has compressed for a client that does not understand it. */
   #unpacks(): boolean {
     return !this.#passed.options.gzip && answerCodingOf(this.#head.headers) === 'gzip'
   }
@@ -118,7 +108,6 @@ export class Judging implements Phase {
     this.judge()
   }
 
-  /** The whole answer is there, and so short that it was not judged before, or empty. */
   end(): void {
     const passed = this.#passed
     const { form, service } = passed.options
@@ -162,7 +151,6 @@ function toUnpacked({ status, headers }: AnswerHead, { length }: Buffer): Answer
   }
 }
 
-/** A good answer, which the client gets as it comes. */
 export class Streaming implements Phase {
   readonly #passed: PassedAnswer
 

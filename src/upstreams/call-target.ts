@@ -8,32 +8,25 @@ import { backendKeyHeader } from '../services/backend-place.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { type CallClass, pathOf, type UpstreamCall } from './upstream-call.ts'
 
-/** An address of a service. */
 export interface CalledPlace {
   readonly origin: string
-  /** With the port, unless it is the usual one. */
   readonly host: string
-  /** Path of the base URL, without trailing slash. */
   readonly basePath: string
   readonly backendKey: string | undefined
   readonly sweep: Sweep
-  /** Milliseconds; 0: without limit. */
   timeoutOf(call: CallClass): number
 }
 
 export interface UpstreamTarget extends OutgoingHead {
   readonly endpoint: CalledPlace
-  /** With the path of the service. */
   readonly path: string
   readonly body: string | Buffer | Readable | undefined
-  /** For the answer; 0: without limit. */
   readonly timeoutMs: number
 }
 
 interface TargetHeaders {
   readonly identity: IdentityHeaders
   readonly encoding?: 'gzip' | 'identity'
-  /** Headers besides those of the call. */
   readonly more?: Readonly<Record<string, string>> | undefined
 }
 
@@ -69,7 +62,6 @@ function lineOf(name: string, value: string): string {
   return `${name}: ${value}\r\n`
 }
 
-/** Only a stream has the length that the call describes. */
 function framingOf(method: string, body: UpstreamTarget['body'], described: Readonly<Record<string, string>>): string {
   if (body instanceof Readable) {
     const length = described['content-length']

@@ -5,7 +5,6 @@ export const usualCircuit = {
   failures: 10,
   /** Milliseconds in which failures and successes are counted together. */
   windowMs: 10_000,
-  /** Milliseconds until the first probe; doubled after each failed one, up to `maxOpenMs`. */
   openMs: 1000,
   maxOpenMs: 5000,
 }
@@ -15,13 +14,10 @@ export type CircuitSettings = Readonly<typeof usualCircuit>
 export type CircuitState = 'closed' | 'open' | 'half-open'
 
 interface CircuitSurroundings {
-  /** Whether the address answers. Never rejects. */
   probe: () => Promise<boolean>
-  /** Called for every change between closed and not closed. */
   changed: (state: CircuitState, cause?: unknown) => void
 }
 
-/** Share of calls in a window that have to fail. */
 const failingShare = 0.5
 const failuresWithAlternative = 3
 
@@ -37,7 +33,6 @@ export class Circuit {
   #successes = 0
   #windowStartMs = -Infinity
   #openMs: number
-  /** Time of the next probe, on the clock of `performance.now`. */
   #probeAtMs = 0
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
@@ -56,7 +51,6 @@ export class Circuit {
     return this.#state === 'closed'
   }
 
-  /** Milliseconds until the next probe, 0 while one is under way. */
   get remainingMs(): number {
     return this.#state === 'open' ? Math.max(0, this.#probeAtMs - performance.now()) : 0
   }

@@ -6,7 +6,6 @@ import { parseEntityTag, weakened } from '../net/validators.ts'
 import { isEmptyByStatus } from './read-answer.ts'
 import { answerCodingOf } from './unpack.ts'
 
-/** The request that an answer is passed on for. */
 export interface AnswerReceiver {
   /** What has to be done before the client sees anything of a good answer; the service waits meanwhile. May reject. */
   beforeAnswer(status: number): Promise<void> | undefined
@@ -18,7 +17,6 @@ export interface AnswerReceiver {
    * @returns names and values in turn
    */
   begin(vary: string | undefined, tag?: string): string[]
-  /** Called with what has arrived from the service so far. */
   progress(status: number, bytes: number): void
   /**
    * Called once. Without an error, the answer has been handed over completely or the client has gone away; with one, nothing was
@@ -29,35 +27,26 @@ export interface AnswerReceiver {
 }
 
 export interface ClientAnswerOptions {
-  /** The raw answer to the client. Untouched when the call fails. */
   readonly client: ServerResponse
-  /** Status for the client instead of that of the service. */
   readonly status: number | undefined
-  /** The client understands gzip. */
   readonly gzip: boolean
-  /** The client asked with HEAD: headers only. */
   readonly headersOnly: boolean
   readonly receiver: AnswerReceiver
 }
 
-/** Sends an answer. */
 export interface AnswerSource {
   pause(): void
   resume(): void
 }
 
-/** Answers shorter than this are not worth compressing (docs/contracts/http.md#content). */
 const minGzipBytes = 2048
 /** A client that takes nothing for this long is given up: it holds a connection to the service. */
 const stalledClientMs = 120_000
 
 export class ClientAnswer {
   readonly #options: ClientAnswerOptions
-  /** The status of the service. */
   #status = 0
-  /** Size of the body, as the service has sent it. */
   bytes = 0
-  /** Announced length of the body, when it is written as it comes. */
   #length: number | undefined
   #transform: Transform | undefined
   #stalled: NodeJS.Timeout | undefined
@@ -66,7 +55,6 @@ export class ClientAnswer {
     this.#options = options
   }
 
-  /** Whether the source waits for the client. */
   get isStalled(): boolean {
     return this.#stalled !== undefined
   }
@@ -92,7 +80,6 @@ export class ClientAnswer {
     if (headersOnly) client.end()
   }
 
-  /** The headers about the body, names and values in turn, and what is done to it. */
   #describeContent(
     status: number,
     headers: IncomingHttpHeaders,
@@ -114,7 +101,6 @@ export class ClientAnswer {
     return { lines, change: 'none' }
   }
 
-  /** @param source Pauses until the client has taken what was written. */
   write(chunk: Buffer, source: AnswerSource): void {
     this.#count(chunk.length)
     const sink = this.#sink

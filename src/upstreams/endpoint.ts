@@ -20,7 +20,6 @@ export interface CallBounds {
   /** Instead of the read timeout, for the answer to a change, and to a list over everything; 0: without limit. */
   changeTimeoutMs?: number | undefined
   listTimeoutMs?: number | undefined
-  /** Calls that run at once, each on a connection of its own. */
   maxConnections: number
   /** Calls that wait for one of these connections; more are refused, so that a dead service costs bounded memory. */
   maxWaiting: number
@@ -29,17 +28,13 @@ export interface CallBounds {
 interface EndpointOptions extends CallBounds {
   service: ServiceName
   baseUrl: string
-  /** The socket of the embedded back ends. */
   socketPath?: string | undefined
-  /** What embedded back ends in another process want to see. */
   backendKey?: string | undefined
   keepAliveMs: number
   sweep: Sweep
   /** Certificate and authorities for an address with https, instead of those of Node. */
   secureContext?: SecureContext | undefined
-  /** Without, every call is sent. */
   circuit?: CircuitSettings | undefined
-  /** Called when the circuit opens and closes. */
   changed: (endpoint: Endpoint, state: CircuitState, cause?: unknown) => void
 }
 
@@ -54,7 +49,6 @@ export function isUnavailable(status: number | undefined): boolean {
 
 export class Endpoint implements CalledPlace {
   readonly service: ServiceName
-  /** As configured, with the path of the service. */
   readonly baseUrl: string
   readonly origin: string
   readonly host: string
@@ -101,12 +95,10 @@ export class Endpoint implements CalledPlace {
     return maxTimeoutMs === undefined ? timeoutMs : shorter(timeoutMs, maxTimeoutMs)
   }
 
-  /** For the log; never for a client. */
   get address(): string {
     return this.origin + this.basePath
   }
 
-  /** Calls that run or wait. */
   get inFlight(): number {
     return this.#running + this.#waiting.size
   }
@@ -115,12 +107,10 @@ export class Endpoint implements CalledPlace {
     return this.#waiting.size
   }
 
-  /** The next call has to wait. */
   get isFull(): boolean {
     return this.#running >= this.#bounds.maxConnections
   }
 
-  /** Whether calls are sent to it at present. */
   get isAvailable(): boolean {
     return this.circuit === undefined || this.circuit.isClosed
   }
@@ -149,7 +139,6 @@ export class Endpoint implements CalledPlace {
     return this.#connections.take()
   }
 
-  /** The place of a call goes to the one that waits longest. */
   leave(): void {
     if (this.#waiting.size === 0) this.#running--
     else this.#waiting.values().next().value?.()
@@ -210,7 +199,6 @@ function targetOf({ protocol, hostname, port }: URL, secureContext: SecureContex
   }
 }
 
-/** The shorter one of two timeouts, where 0 is without limit. */
 export function shorter(one: number, other: number): number {
   return one === 0 || other === 0 ? one + other : Math.min(one, other)
 }

@@ -11,7 +11,6 @@ export const anonymousIdentity: IdentityHeaders = { 'X-SPINNAKER-ANONYMOUS': 'an
 /** The caller on an open path (docs/contracts/permissions.md#identity-towards-services). */
 const anonymous = { username: 'anonymous', allowedAccounts: [] as readonly string[] }
 
-/** @see docs/contracts/http.md#headers-to-services: accounts and unknown names never come from the client. */
 export function callerIdentityOf(state: RequestState, headers: IncomingHttpHeaders): IdentityHeaders {
   const identity: Record<string, string> = { ...state.passedOn, 'X-SPINNAKER-REQUEST-ID': state.requestId }
   const { username, allowedAccounts } = state.user ?? anonymous

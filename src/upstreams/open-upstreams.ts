@@ -5,7 +5,6 @@ import type { ConfiguredUpstreams } from './settings.ts'
 import type { Shard } from './shards.ts'
 import { type UpstreamSurroundings, Upstreams } from './upstreams.ts'
 
-/** An answer that is read rather than streamed; the list of all executions of a busy application fits. */
 const maxAnswerBytes = 128 * 1024 * 1024
 
 export function openUpstreams(

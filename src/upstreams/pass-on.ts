@@ -30,19 +30,16 @@ export interface PassOnOptions extends PassedAnswerOptions {
   readonly identity: IdentityHeaders
 }
 
-/** Sends the call before it returns, unless it has to wait for a connection, and reports to the receiver how it ended. */
 export function passOn(upstreams: Upstreams, options: PassOnOptions): void {
   new PassedCall(upstreams, options).attempt()
 }
 
-/** A call for a client: one attempt, or several where one fails or is redirected. */
 class PassedCall {
   readonly upstreams: Upstreams
   readonly options: PassOnOptions
   call: UpstreamCall
   clientIsGone = false
   #attempt: Attempt | undefined
-  /** Where it has failed. */
   #failed: Endpoint[] | undefined
   #firstAtMs: number | undefined
   #redirects = 0
@@ -83,7 +80,6 @@ class PassedCall {
     this.#end()
   }
 
-  /** The service has answered, whatever came of it. */
   #noteAnswer(attempt: Attempt): void {
     this.upstreams.noteAnswer(attempt.endpoint, undefined)
     attempt.leave()
@@ -117,7 +113,6 @@ class PassedCall {
     }, delayMs)
   }
 
-  /** Asks where the service has sent the call on to. */
   follow(attempt: Attempt, path: string): void {
     if (++this.#redirects > maxRedirects) {
       this.fail(attempt, unfollowed(this.options.service))
@@ -130,7 +125,6 @@ class PassedCall {
 
   #end(error?: unknown): void {
     const { call, receiver } = this.options
-    // A call that failed before it was sent leaves the body unread.
     if (call.rawBody instanceof Readable) call.rawBody.destroy()
     receiver.ended(error)
   }
@@ -141,7 +135,6 @@ class PassedCall {
   }
 }
 
-/** One attempt of a call: what a service sends, in phases. */
 class Attempt implements ResponseReceiver, PassedAnswer {
   readonly #call: PassedCall
   readonly endpoint: Endpoint
@@ -149,7 +142,6 @@ class Attempt implements ResponseReceiver, PassedAnswer {
   #connection: Connection | undefined
   #target: UpstreamTarget | undefined
   #span: CallSpan | undefined
-  /** From the head of the answer on. */
   #phase: Phase | undefined
   #status: number | undefined
   #informational = 0
@@ -205,7 +197,6 @@ class Attempt implements ResponseReceiver, PassedAnswer {
     this.#call.fail(this, error)
   }
 
-  /** Gives its place at the address to the next call. */
   leave(): void {
     this.endpoint.leave()
   }
@@ -265,7 +256,6 @@ class Attempt implements ResponseReceiver, PassedAnswer {
     else if (bytes !== undefined) this.written.write(bytes, this)
   }
 
-  /** Each one renews the timeout. */
   onInformation(): void {
     if (++this.#informational > maxInformational) this.abort(onlyInformational(this.options.service))
   }
@@ -317,7 +307,6 @@ class Attempt implements ResponseReceiver, PassedAnswer {
     this.fail(failure ?? toGatewayError(error, service))
   }
 
-  /** The exchange with the service is over. */
   #close(): void {
     this.#isOver = true
     this.#connection = undefined

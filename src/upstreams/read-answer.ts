@@ -9,7 +9,6 @@ import { unreadable } from './upstream-errors.ts'
 export interface UpstreamAnswer {
   status: number
   headers: Readonly<Record<string, string | string[] | undefined>>
-  /** The answer as text; empty for 204. */
   text: string
   /** It comes from this process: users know nothing of a service. */
   isEmbedded?: boolean

@@ -6,7 +6,6 @@ export const maxRedirects = 5
 
 const redirects = new Set([301, 302, 303, 307, 308])
 
-/** Whether `Location` has another address of what was asked for. */
 export function isRedirect(status: number): boolean {
   return redirects.has(status)
 }

@@ -3,22 +3,18 @@
 /** Calls that pay for a retry. */
 const price = 5
 const maxSaved = 100 * price
-/** Enough for services that are seldom called. */
 const initial = 10 * price
 const refillPerSecond = price
 
-/** Every five calls pay for a retry, at most a hundred in advance; time pays for one per second, up to ten. */
 export class RetryBudget {
   /** In calls. */
   #saved = initial
   #refilledAtMs = 0
 
-  /** Counts a call that is no retry. */
   count(): void {
     if (this.#saved < maxSaved) this.#saved++
   }
 
-  /** @param nowMs On any clock that only goes forward */
   take(nowMs: number): boolean {
     const refill = ((nowMs - this.#refilledAtMs) / 1000) * refillPerSecond
     if (this.#saved < initial) this.#saved = Math.min(initial, this.#saved + refill)

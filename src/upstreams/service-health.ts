@@ -5,7 +5,6 @@ import { isPage } from './answer-form.ts'
 import { anonymousIdentity } from './identity.ts'
 import type { CircuitChange, EndpointState, Upstreams } from './upstreams.ts'
 
-/** The status with which it answers the question; undefined when it does not answer, or something else does. */
 export async function askHealth(upstreams: Upstreams, service: ServiceName): Promise<number | undefined> {
   const answer = await upstreams.call(service, { path: '/health' }, anonymousIdentity).catch(() => undefined)
   return answer !== undefined && isPage(answer.text) ? undefined : answer?.status
@@ -21,7 +20,6 @@ export function logCircuit(log: FastifyBaseLogger, { service, address, state, ca
   }
 }
 
-/** A line for each address that is not called. */
 export function describeCircuits(endpoints: readonly EndpointState[]): string[] {
   return endpoints
     .filter(({ circuit }) => circuit !== 'closed')

@@ -22,7 +22,6 @@ import {
 import { type CircuitSettings, usualCircuit } from './circuit.ts'
 import type { CallBounds } from './endpoint.ts'
 
-/** Calls that may wait for each that runs, unless configured. */
 const waitingPerConnection = 19
 
 const Shard = z.strictObject({
@@ -275,7 +274,6 @@ function toService(name: ServiceName, values: UpstreamValues, report: SettingsRe
     baseUrl,
     /** All addresses without trailing slash, `baseUrl` first. */
     baseUrls,
-    /** Instances besides `baseUrl`, empty in most installations. */
     shards,
     config,
     bounds: toBounds(own, values),
@@ -284,7 +282,6 @@ function toService(name: ServiceName, values: UpstreamValues, report: SettingsRe
 
 type Service = ReturnType<typeof toService>
 
-/** Stages of another engine use another kayenta, so the embedded one needs the embedded engine, unless it is asked for. */
 function withCompanions(services: Record<ServiceName, Service>, values: UpstreamValues): Record<ServiceName, Service> {
   const { kayenta, orca } = services
   const { baseUrl, enabled } = values.services.kayenta

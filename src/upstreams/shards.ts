@@ -25,11 +25,6 @@ export type Criteria = Readonly<ReturnType<typeof criteriaOf>>
 
 type Selector = (criteria: Criteria) => boolean
 
-/**
- * Prepares the choice: the matching instance with the highest priority, or the first of the list when none matches.
- *
- * @throws {Error} when a selector is unknown or its pattern is malformed; the message names it
- */
 export function createChooser(shards: readonly Shard[]): (criteria: Criteria) => string | undefined {
   const choices = shards.map(({ baseUrl, priority, config }) => ({ baseUrl, priority, matches: toSelector(config) }))
   return (criteria) => {

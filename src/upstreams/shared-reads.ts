@@ -3,12 +3,9 @@ import type { ServiceName } from '../services/services.ts'
 import { decidesAnswer, type IdentityHeaders } from './identity.ts'
 import type { UpstreamAnswer } from './read-answer.ts'
 
-/** All that decides the answer of a service to a read. */
 export interface Read {
   readonly service: ServiceName
-  /** With its query. */
   readonly path: string
-  /** Conditions and content types. */
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly identity: IdentityHeaders
   /** The same for users to whom the service would answer alike; undefined: it may answer each user in another way. */
@@ -25,7 +22,6 @@ export class SharedReads {
   /** By what they ask for. */
   readonly #calls = new Map<string, SharedCall>()
 
-  /** @param onShared Called for each read that needed no call of its own. */
   constructor(onShared?: (service: ServiceName) => void, now: () => number = () => performance.now()) {
     this.#onShared = onShared
     this.#now = now

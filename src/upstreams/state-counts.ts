@@ -29,7 +29,6 @@ export function countOf(counts: StateCounts, part: StatePart): number {
   return counts[places[part]]
 }
 
-/** What a service stores itself. All answers may depend on definitions besides. */
 export function statePartOf(service: string): StatePart {
   if (service === 'orca') return 'executions'
   return service === 'clouddriver' ? 'infrastructure' : 'definitions'

@@ -12,11 +12,6 @@ const gunzipAside: (body: Buffer, options: { maxOutputLength: number }) => Promi
 export const maxQuickUnpackBytes = 4096
 const maxErrorTextBytes = 1024 * 1024
 
-/**
- * The content coding; undefined when the body is as it is meant.
- *
- * @see RFC 9110, section 8.4.1
- */
 export function answerCodingOf({ 'content-encoding': header }: CodedHeaders): string | undefined {
   if (header === undefined || header === 'identity') return undefined
   if (header === 'gzip') return 'gzip'
@@ -25,7 +20,6 @@ export function answerCodingOf({ 'content-encoding': header }: CodedHeaders): st
   return coding === 'x-gzip' ? 'gzip' : coding
 }
 
-/** A large answer is unpacked beside the main thread. @throws {GatewayError} UPSTREAM_UNREADABLE */
 export async function unpack(service: ServiceName, body: Buffer, maxBytes: number): Promise<Buffer> {
   if (body.length < maxQuickUnpackBytes) return unpackAtOnce(service, body, maxBytes)
   return gunzipAside(body, { maxOutputLength: maxBytes }).catch((cause: unknown) => {
@@ -33,7 +27,6 @@ export async function unpack(service: ServiceName, body: Buffer, maxBytes: numbe
   })
 }
 
-/** @throws {GatewayError} UPSTREAM_UNREADABLE */
 export function unpackAtOnce(service: ServiceName, body: Buffer, maxBytes: number): Buffer {
   try {
     return gunzipSync(body, { maxOutputLength: maxBytes })

@@ -5,10 +5,8 @@ import { ResponseError } from '../proxy/response-reader.ts'
 import type { ServiceName } from '../services/services.ts'
 import { isReadMethod } from '../telemetry/methods.ts'
 
-/** Responses with a status below 200 before the response proper. */
 export const maxInformational = 10
 
-/** @param remainingMs Until the first probe. */
 export function circuitOpen(service: ServiceName, remainingMs: number): GatewayError {
   const until = new Date(Date.now() + remainingMs).toISOString().replace(/\.\d+Z$/, 'Z')
   const message = (name: string) =>
@@ -30,13 +28,11 @@ const ownFaults = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOM
 const notSent = new Set(['ECONNREFUSED', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 const brokenOff = new Set(['ECONNRESET', 'EPIPE'])
 
-/** Whether repeating cannot do something twice: nothing was sent, or it is a read. */
 export function mayRetry(error: unknown, method: string): boolean {
   const code = codeOf(error instanceof GatewayError ? error.cause : error)
   return notSent.has(code) || (brokenOff.has(code) && isReadMethod(method))
 }
 
-/** Nothing took the connection within its time. */
 export function isUnconnected(error: unknown): boolean {
   return isConnectTimeout((error instanceof GatewayError ? error.cause : error) ?? {})
 }
@@ -75,7 +71,6 @@ export function tooLate(service: ServiceName, cause: unknown): GatewayError {
   return new GatewayError('UPSTREAM_TIMEOUT', (name) => `${name} did not answer in time.`, { upstream: { service }, cause })
 }
 
-/** An answer that cannot be passed on. @param message By the name that the client knows the service by */
 export function unreadable(service: ServiceName, message: (name: string) => string, cause?: unknown): GatewayError {
   return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service }, cause })
 }

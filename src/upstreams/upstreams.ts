@@ -29,20 +29,16 @@ interface UpstreamSettings {
   bounds: CallBounds | ((service: ServiceName) => CallBounds)
   /** `okHttpClient.propagateSpinnakerHeaders`: whether identity and tracing headers are sent at all. */
   sendIdentity?: boolean
-  /** Whether what failed before anything was sent, or while it was read, is asked again; yes unless given. */
   retry?: boolean
   keepAliveMs: number
   maxAnswerBytes: number
-  /** The circuit breaker of external services; `false` sends every call. */
   circuit?: CircuitSettings | false
   tls?: ServiceTls | undefined
 }
 
-/** Observes calls and services; every part may be missing. */
 export interface UpstreamSurroundings {
   /** A call is over; `status` is undefined when no answer came. */
   observe?: Metrics['upstreamAnswered'] | undefined
-  /** Begins the span of a call, where traces are on. */
   startCall?: StartCall | undefined
   /** A call is repeated, or would have been if the budget of the service allowed it. */
   onRetry?: ((service: ServiceName, result: 'retried' | 'over-budget') => void) | undefined
@@ -55,30 +51,22 @@ type EmbeddedAddress = Extract<ServiceAddress, { kind: 'embedded' }>
 
 export interface CircuitChange {
   readonly service: ServiceName
-  /** For the log; never for a client. */
   readonly address: string
   readonly state: CircuitState
-  /** The failure that opened it. */
   readonly cause: unknown
-  /** Time until the first probe. */
   readonly remainingMs: number
 }
 
-/** An address of a service, as metrics and health show it. */
 export interface EndpointState {
   readonly service: ServiceName
-  /** From 1, in the order of the configuration. */
   readonly instance: number
   readonly circuit: CircuitState
   readonly remainingMs: number
 }
 
-/** How often stalled calls are looked for. */
 const sweepMs = 250
 const maxAttempts = 2
-/** Where a service has several addresses. */
 const maxAttemptsElsewhere = 3
-/** Retries are spread over this time. */
 const maxRetryDelayMs = 50
 /** An embedded service restarts within two seconds, and a standby takes a lease within twelve. */
 const embeddedWaitMs = 20_000
@@ -86,14 +74,12 @@ const embeddedDelayMs = 50
 /** To connect with back ends that may be elsewhere, too: their machine may be gone. */
 const embeddedConnectMs = 1000
 
-/** An error, or the status of an answer. */
 interface CallFailure {
   readonly error?: unknown
   readonly status?: number | undefined
   readonly method: string
   /** From 1; infinite: there cannot be another one. */
   readonly attempt: number
-  /** When the first attempt failed; undefined: this is the first. */
   readonly firstAtMs: number | undefined
 }
 
@@ -122,7 +108,6 @@ export class Upstreams {
     }
   }
 
-  /** Calls that wait or run, per service, and how many of them wait. */
   pending(): Iterable<[ServiceName, { pending: number; waiting: number }]> {
     const counts = new Map<ServiceName, { pending: number; waiting: number }>()
     for (const { service, inFlight, waiting } of this.#known()) {
@@ -132,7 +117,6 @@ export class Upstreams {
     return counts
   }
 
-  /** The addresses that have been called. */
   endpoints(): EndpointState[] {
     const counts = new Map<ServiceName, number>()
     return this.#known().flatMap(({ service, circuit }) => {
@@ -163,12 +147,10 @@ export class Upstreams {
     return nameOfService(service, this.isEmbedded(service))
   }
 
-  /** Whether a request decides which instance of the service it is sent to. */
   isSharded(service: ServiceName): boolean {
     return this.#choosers.has(service)
   }
 
-  /** The address of a service for the log; never for a client. */
   describe(service: ServiceName): string {
     const address = this.#settings.services[service]
     if (address === undefined) return 'off'
@@ -250,7 +232,6 @@ export class Upstreams {
     return best
   }
 
-  /** An answer came, even if it is an error. */
   noteAnswer(endpoint: Endpoint, status: number | undefined): void {
     if (isUnavailable(status) && this.#hasAlternative(endpoint)) endpoint.circuit?.fail(new Error(`it answered ${status}`), true)
     else endpoint.circuit?.succeed()
@@ -347,7 +328,6 @@ export class Upstreams {
     return this.#budgets.getOrInsertComputed(service, () => new RetryBudget())
   }
 
-  /** Asks, and asks again where the service sends a read on to. */
   async #ask(endpoint: Endpoint, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
     for (let redirects = 0, asked = call; ; redirects++) {
       const target = createTarget(endpoint, asked, { identity: this.sendsIdentity ? identity : {} })

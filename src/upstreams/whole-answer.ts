@@ -21,11 +21,6 @@ export interface AnswerBounds {
   readonly check?: (progress: 'informational' | number) => Error | undefined
 }
 
-/**
- * Sends a request and collects the answer.
- *
- * @throws what the connection or `check` reports, or the reason of the signal
- */
 export function askWhole(connection: Connection, target: UpstreamTarget, bounds: AnswerBounds = {}): Promise<WholeAnswer> {
   const collector = new Collector(connection, target, bounds)
   sendTarget(target, connection, collector)
@@ -49,7 +44,6 @@ class Collector implements ResponseReceiver {
     bounds.signal?.addEventListener('abort', this)
   }
 
-  /** The signal has fired. */
   handleEvent(): void {
     this.#connection.fail(this.#bounds.signal?.reason)
   }
@@ -96,7 +90,6 @@ class Collector implements ResponseReceiver {
 /** An answer that is read may take so many times its timeout altogether, however small its pieces. */
 const maxTimeouts = 4
 
-/** @returns a function with the errors UPSTREAM_UNREADABLE and UPSTREAM_TIMEOUT */
 export function boundAnswer(
   service: ServiceName,
   { maxBytes, timeoutMs }: { maxBytes: number; timeoutMs: number },
@@ -115,7 +108,6 @@ export function boundAnswer(
   }
 }
 
-/** The body as text, decompressed. @throws {GatewayError} UPSTREAM_UNREADABLE */
 export async function readWholeText(
   service: ServiceName,
   { status, headers, body }: WholeAnswer,

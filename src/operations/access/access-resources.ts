@@ -40,7 +40,6 @@ export async function loadResourcePermissions(call: Call, subject: AccessSubject
   return found.filter((one) => typeof one === 'object')
 }
 
-/** Undefined when unknown. */
 export async function applicationExists(call: Call, application: string): Promise<boolean | undefined> {
   try {
     const { status } = await call('front50', { path: pathTo`/v2/applications/${application}` })
@@ -77,7 +76,6 @@ function permissionsIn(entry: JsonObject): ResourcePermissions['permissions'] {
   return Object.keys(roles).length === 0 && Array.isArray(memberOf) ? { USE: textsOf(memberOf) } : roles
 }
 
-/** Roles by authorization; the older list of groups has READ and WRITE. */
 export function rolesIn(permissions: unknown, requiredGroupMembership: unknown): Record<string, string[]> {
   if (isObject(permissions) && Object.keys(permissions).length > 0) {
     return Object.fromEntries(Object.entries(permissions).map(([authorization, roles]) => [authorization, textsOf(roles)]))

@@ -6,14 +6,12 @@ import type { PermissionView } from '../../rights/permissions.ts'
 import type { FilterField } from '../demands.ts'
 import { needsOfCanaryConfig, templateNeeds } from './owners.ts'
 
-/** Leaves out of an answer what the caller may not read. */
 export interface AnswerFilter {
   apply(answer: unknown): unknown
   /** Differs for callers for whom it may leave out something else: letters, digits, `-` and `_`. */
   readonly rights: string
 }
 
-/** Whether the caller meets a need. */
 export type Allows = (need: Need) => boolean
 
 /**
@@ -75,7 +73,6 @@ function withReadableAccounts(entry: JsonObject, allows: Allows): JsonObject | u
   return readable.length === 0 ? undefined : { ...entry, accounts: readable }
 }
 
-/** @throws {GatewayError} PERMISSION_DENIED */
 function readableParts(entry: JsonObject, allows: Allows): JsonObject {
   const readable = withReadableAccounts(entry, allows)
   if (readable !== undefined) return readable
@@ -103,7 +100,6 @@ function mayRead(allows: Allows, kind: 'application' | 'account' | 'build-servic
 export class KeptLists {
   readonly #lists = new WeakMap<object, WeakMap<PermissionView, unknown>>()
 
-  /** @param list Frozen; other answers are filtered each time. */
   of(list: unknown, view: PermissionView | undefined, filter: () => unknown): unknown {
     if (view === undefined || typeof list !== 'object' || list === null || !Object.isFrozen(list)) return filter()
     const byView = this.#lists.getOrInsertComputed(list, () => new WeakMap())

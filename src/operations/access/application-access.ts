@@ -19,7 +19,6 @@ export async function createReadFilter(request: OperationRequest, platform: Plat
   return (application) => view !== undefined && isGranted(view, 'application', application, 'READ')
 }
 
-/** The same for accounts. */
 export async function createAccountFilter(request: OperationRequest, platform: Platform): Promise<(account: string) => boolean> {
   if (!isDecided(platform)) return () => true
   const view = await platform.permissions.loadView(request.state.user)
@@ -31,7 +30,6 @@ function mayReadAccount(view: PermissionView, account: string): boolean {
   return view.legacyFallback === true ? isListed(view, 'account', account) : isGranted(view, 'account', account, 'READ')
 }
 
-/** Whether the caller's permissions limit the answer at all. */
 export function isDecided(platform: Platform): boolean {
   return platform.login.active && platform.permissions.enabled
 }

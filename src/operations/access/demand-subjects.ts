@@ -8,7 +8,6 @@ import { valuesOf } from './parameters.ts'
 import { type DemandSubject, textsIn } from './subject.ts'
 import { subjectsOfDefinition, subjectsOfStart, subjectsOfTask, subjectsOfTrigger } from './subjects.ts'
 
-/** More than any real body is about. */
 const maxSubjects = 2000
 
 export function isAboutBody(demand: Demand): boolean {
@@ -17,12 +16,10 @@ export function isAboutBody(demand: Demand): boolean {
   return demand.kind === 'application' && (demand.of === 'body' || (demand.of === 'started' && demand.parameter === undefined))
 }
 
-/** Whether the body says which application a request is about. */
 export function saysApplication({ kind }: Demand): boolean {
   return kind !== 'account' && kind !== 'trigger'
 }
 
-/** @throws {GatewayError} BAD_ARGUMENT */
 export function subjectsOfBody(demand: Demand, request: OperationRequest, body: unknown): DemandSubject[] {
   const fields = objectOf(body)
   switch (demand.kind) {
@@ -72,7 +69,6 @@ export function checkCount(subjects: readonly DemandSubject[]): void {
   throw new GatewayError('BAD_ARGUMENT', message)
 }
 
-/** A list may name the same thing over and over, and each is looked up. */
 export function distinct(subjects: readonly DemandSubject[]): DemandSubject[] {
   return [...new Map(subjects.map((subject) => [keyOf(subject), subject])).values()]
 }

@@ -81,7 +81,6 @@ const errors = {
   404: 'There is no such operation; the nearest ones are named.',
 }
 
-/** @param operations What is served, this operation included once the list is complete */
 export function createAccessOperations(operations: () => readonly Operation[]): Operation[] {
   return [
     get('explainAccessUsingGET', '/auth/explain', {
@@ -179,24 +178,20 @@ export function toUser(username: string): User {
 }
 
 interface AccessQuestion {
-  /** Asks a service. */
   readonly call: OperationRequest['call']
   readonly permissions: Permissions
   readonly operation: Operation
   readonly user: User
   readonly view: PermissionView | undefined
   readonly subject: AccessSubject
-  /** Supposed, instead of those of the user. */
   readonly roles?: readonly string[] | undefined
 }
 
-/** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
 export async function judgeFor(question: AccessQuestion): Promise<AccessVerdict> {
   const { operation, view, subject } = question
   return judgeAccess(operation, { view, subject, mayCreate: await judgeCreation(question) })
 }
 
-/** Undefined unless a job of the operation would create the application. */
 async function judgeCreation(question: AccessQuestion): Promise<boolean | undefined> {
   const { call, permissions, operation, user, view, subject, roles } = question
   const { application } = subject
@@ -205,14 +200,12 @@ async function judgeCreation(question: AccessQuestion): Promise<boolean | undefi
   return view.admin || permissions.mayCreateApplication(user, application, roles)
 }
 
-/** @throws {GatewayError} BAD_ARGUMENT where the permission service cannot do that */
 async function supposeRoles(user: User, roles: readonly string[], { permissions }: Platform): Promise<PermissionView> {
   const view = await permissions.viewWithRoles(user, roles)
   if (view !== undefined) return view
   throw new GatewayError('BAD_ARGUMENT', 'Only the embedded permission service can suppose roles: leave out `roles`.')
 }
 
-/** The login method of the session used last; undefined when there is none, or it is unknown. */
 async function lastMethodOf(username: string, { login }: Platform): Promise<string | undefined> {
   const newest = await login.sessions.listOf(username, { offset: 0, limit: 1 }).catch(() => undefined)
   return newest?.sessions[0]?.content.user?.method
@@ -236,7 +229,6 @@ function withTokenLimits(
   return { ...judged, decision, reasons: [...judged.reasons, ...reasons] }
 }
 
-/** Sources of roles in words. */
 const providers: Readonly<Record<string, string>> = {
   FILE: 'the role file',
   LDAP: 'the directory',
@@ -244,7 +236,6 @@ const providers: Readonly<Record<string, string>> = {
   GITHUB_TEAMS: 'GitHub teams',
 }
 
-/** @param method The login method that the user came by last, where it is known. */
 export function explainRoles(view: PermissionView | undefined, method: string | undefined): AccessExplanation['roles'] {
   return (view?.roles ?? []).map(({ name, source = 'EXTERNAL' }) => ({ name, source, from: originOf(source, method) }))
 }

@@ -32,7 +32,6 @@ export async function listDefinitions(request: OperationRequest, application: st
   return checkList(answer, 'front50')
 }
 
-/** The definition of a stored name, regardless of case and surrounding blanks. */
 export function findByName(definitions: readonly JsonObject[], name: unknown): JsonObject | undefined {
   const wanted = String(name).trim().toLowerCase()
   return definitions.find(

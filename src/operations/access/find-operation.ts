@@ -5,13 +5,11 @@ import { routeOf } from '../route.ts'
 
 export interface FoundOperation {
   readonly operation: Operation
-  /** Values that the request gives to the parameters of the path. */
   readonly path: Readonly<Record<string, string>>
 }
 
 const suggestions = 5
 
-/** @throws {GatewayError} NOT_FOUND with the nearest ones */
 export function findApiOperation(operations: readonly Operation[], text: string): FoundOperation {
   const wanted = text.trim()
   const byId = operations.find(({ id }) => id.toLowerCase() === wanted.toLowerCase())
@@ -46,7 +44,6 @@ function likenessTo(wanted: string, { id, method, path }: Operation): number {
   return Math.max(likeness(wanted, id), likeness(wanted, `${method} ${path}`), likeness(wanted, path))
 }
 
-/** From 0 to 1: the share of pairs of letters that both have. */
 function likeness(a: string, b: string): number {
   const [left, right] = [pairsOf(a), pairsOf(b)]
   const common = [...left].filter((pair) => right.has(pair)).length

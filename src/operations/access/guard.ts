@@ -49,13 +49,10 @@ import {
   tokenLimited,
 } from './token-limits.ts'
 
-/** What has to be done for each request of an operation. */
 interface Plan {
   /** Whether the gateway itself checks, as far as permissions decide at all; otherwise the service behind it does. */
   readonly atGateway: boolean
-  /** Those that are known without the body. */
   readonly ahead: readonly Demand[]
-  /** Those among them that the gateway checks in any case. */
   readonly always: readonly Demand[]
   readonly aboutBody: readonly Demand[]
   readonly fields: readonly FilterField[]
@@ -77,23 +74,16 @@ export class Guard {
     this.#platform = platform
   }
 
-  /** Whether the body has to be read, because it says what is needed. */
   readsBody(operation: Operation, { state }: OperationRequest): boolean {
     return isLimitedToApplications(state) || (this.#planFor(operation).aboutBody.length > 0 && this.#checks(operation))
   }
 
-  /**
-   * Everything but the body.
-   *
-   * @throws {GatewayError} TOKEN_LIMITED, PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
-   */
   check(operation: Operation, request: OperationRequest): Promise<void> | undefined {
     const { state } = request
     checkTokenUse(operation, state)
     const { ahead, always, aboutBody, isAddressed, isHarmless } = this.#planFor(operation)
     const judged = this.#checks(operation) ? ahead : always
     const isLimited = isLimitedToApplications(state)
-    // The limits of a token come first.
     if (!isLimited && ahead.length + aboutBody.length === 0 && !isHarmless) return this.#checkReach(request, [])
     if (judged.length === 0 && !isLimited) return undefined
     if (isAddressed && !isLimited && operation.method !== 'DELETE' && this.#isMetNow(judged, request)) return undefined
@@ -132,7 +122,6 @@ export class Guard {
     if (operation.method === 'DELETE') for (const id of valuesOf(request, ['id'])) this.#owners.forget(id)
   }
 
-  /** @throws {GatewayError} TOKEN_LIMITED, PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE, BAD_ARGUMENT */
   async checkBody(operation: Operation, request: OperationRequest, body: unknown): Promise<void> {
     if (!this.readsBody(operation, request)) return
     checkCarriedDocuments(body)
@@ -173,14 +162,12 @@ export class Guard {
     if (changesShared || (!isNamed && (changes.length > 0 || isReader(view)))) throw readsOnly()
   }
 
-  /** Undefined when nothing has to be left out. */
   filterOf(operation: Operation, request: OperationRequest): undefined | Promise<AnswerFilter | undefined> {
     const { fields } = this.#planFor(operation)
     if (fields.length === 0 || !(this.#checks(operation) || isLimitedToApplications(request.state))) return undefined
     return this.#createFilter(operation, request, fields)
   }
 
-  /** @returns undefined if the caller may see everything */
   async #createFilter(
     operation: Operation,
     request: OperationRequest,
@@ -212,7 +199,6 @@ export class Guard {
     return answer instanceof Promise || answer.kind !== 'view' ? undefined : answer.view
   }
 
-  /** Whether the gateway itself checks this operation; otherwise the service behind it does. */
   #checks(operation: Operation): boolean {
     return this.#planFor(operation).atGateway && isDecided(this.#platform)
   }
@@ -240,7 +226,6 @@ export class Guard {
     return plan
   }
 
-  /** @throws {GatewayError} TOKEN_LIMITED when it is about another application, or about none */
   async #checkToken(operation: Operation, request: OperationRequest, demanded: readonly Needs[]): Promise<void> {
     const { needs, concerns, changesShared } = joinNeeds([
       ...demanded,
@@ -255,7 +240,6 @@ export class Guard {
     this.#open.add(request.state)
   }
 
-  /** @throws {GatewayError} TOKEN_LIMITED */
   async #checkTokenBody(
     request: OperationRequest,
     demanded: readonly DemandSubject[],

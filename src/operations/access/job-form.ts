@@ -35,7 +35,6 @@ function isDocument(key: string, value: unknown, owner: object): value is string
   return documentKeys.has(key) || (key === 'application' && typesOf(owner as JsonObject).includes('reorderpipelines'))
 }
 
-/** The value of a member, or what its text carries. @throws {GatewayError} UNREADABLE_BODY */
 export function readMember(key: string, value: unknown, owner: object): unknown {
   return isDocument(key, value, owner) ? decodeDocument(value) : value
 }
@@ -60,11 +59,6 @@ export function walkBody(body: unknown, visit: (key: string, value: unknown, own
 /** What the documents in one body may hold together, since the bounds of the body see each of them as a single text. */
 const maxCarriedValues = 200_000
 
-/**
- * Counts what the documents hold that a body carries, and those inside of them, before anything decodes them.
- *
- * @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY
- */
 export function checkCarriedDocuments(body: unknown): void {
   let left = maxCarriedValues
   walkBody(body, (key, value, owner) => {

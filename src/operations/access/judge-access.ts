@@ -8,7 +8,6 @@ import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
 import { isChange, isHarmless } from './guard.ts'
 
-/** What a request would be about. */
 export interface AccessSubject {
   readonly application?: string | undefined
   readonly account?: string | undefined
@@ -32,9 +31,7 @@ export interface Reason {
 export interface AccessVerdict {
   readonly decision: 'allowed' | 'denied' | 'depends'
   readonly reasons: Reason[]
-  /** What has to be added to the question, each as `name=VALUE: what it is`. */
   readonly open: string[]
-  /** What may be added, because not every request of the operation needs it. */
   readonly optional: string[]
 }
 
@@ -84,7 +81,6 @@ function conclude(reasons: readonly Reason[], open: readonly string[]): AccessVe
   return open.length > 0 ? 'depends' : 'allowed'
 }
 
-/** What each kind of demand adds to the findings. */
 const collectors: {
   readonly [Kind in Demand['kind']]: (
     found: Findings,
@@ -154,7 +150,6 @@ function addServiceAccount(found: Findings, name: string | undefined): void {
   else found.optional.add('serviceAccount=NAME: a service account that a trigger of a definition runs as')
 }
 
-/** Who refuses what is denied; undefined where nothing is demanded. */
 export function enforcementOf(
   operation: Operation,
   platform: Pick<Platform, 'permissions' | 'upstreams'>,

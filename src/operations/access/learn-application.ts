@@ -5,7 +5,6 @@ import { pathTo } from '../../net/encode-path.ts'
 import { checkDone, readJson, type UpstreamAnswer } from '../../upstreams/read-answer.ts'
 import type { OperationRequest } from '../operation.ts'
 
-/** Pauses between the five tries for an execution; together they stay below two seconds. */
 const retryPausesMs = [100, 200, 400, 800]
 /** A call that is made without the header is better than one that is not made. */
 const maxTimeoutMs = 2000

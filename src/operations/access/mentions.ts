@@ -17,7 +17,6 @@ import {
 
 /** What belongs to the user's own data: whatever is called an application in there is none. */
 const ownData = new Set(['manifest', 'manifests', 'parameters', 'pipelineParameters', 'variables', 'templateVariables'])
-/** What bodies call by its id, under these keys. */
 const idKeys: Readonly<Record<string, OwnedKind>> = {
   pipeline: 'definition',
   pipelineId: 'definition',
@@ -29,7 +28,6 @@ const idKeys: Readonly<Record<string, OwnedKind>> = {
   canaryConfigId: 'canary-config',
   strategyPipeline: 'definition',
 }
-/** Names of applications, besides those that every operation knows. */
 const applicationKeys = new Set(['applicationName', 'strategyApplication'])
 const changesProject = new Set(['upsertproject', 'deleteproject'])
 

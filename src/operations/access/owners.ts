@@ -23,21 +23,17 @@ const everyStrategy = '/strategies'
 type Owned = Extract<DemandSubject, { kind: 'owned' }>
 type Deployed = Extract<DemandSubject, { kind: 'deployed' }>
 
-/** What a subject needs. */
 export interface Needs {
   readonly needs: readonly Need[]
   /** Whether it is known to belong to applications, or to all of them. */
   readonly concerns: boolean
-  /** Something is changed that belongs to all applications. */
   readonly changesShared?: true
 }
 
 const unknownToAll: Needs = { needs: [], concerns: false }
 
 export class Owners {
-  /** Applications of executions and tasks, which never move, by kind and id. */
   readonly #cache = new BoundedMap<string, string[]>(maxCached)
-  /** Whole lists that one request needs for each of its ids, by path. */
   readonly #lists = new WeakMap<OperationRequest['state'], Map<string, Promise<JsonObject[]>>>()
 
   /**
@@ -75,7 +71,6 @@ export class Owners {
     return [...pipeline, ...strategies.flatMap((one) => textsIn(one['application']))]
   }
 
-  /** @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE */
   #list(request: OperationRequest, path: string): Promise<JsonObject[]> {
     const ofRequest = this.#lists.getOrInsertComputed(request.state, () => new Map())
     return ofRequest.getOrInsertComputed(path, () => loadList(request, path))
@@ -133,7 +128,6 @@ export function templateNeeds(templates: readonly JsonObject[], authorization: A
   return joinNeeds(all)
 }
 
-/** The applications that a template names as its scopes; one that names `global`, or none, is shared. */
 function scopesOf(template: JsonObject): { applications: string[]; isShared: boolean } {
   const metadata = objectOf(template['metadata'])
   const scopes = textsOf(metadata['scopes']).flatMap((scope) => scope.trim() || [])
@@ -154,12 +148,10 @@ export function notificationNeeds({ type }: OperationRequest['path']): Needs {
   return type?.toLowerCase() === 'application' ? joinNeeds([]) : withAdmin([])
 }
 
-/** An administrator for shared objects, and WRITE on the other named ones. */
 function withAdmin(applications: readonly string[]): Needs {
   return { needs: [{ kind: 'admin' }, ...onApplications(applications, 'WRITE').needs], concerns: true, changesShared: true }
 }
 
-/** READ on one of the applications. */
 function anyOf(applications: readonly string[]): Needs {
   const [first, ...others] = onApplications(applications, 'READ').needs
   return first === undefined ? unknownToAll : { needs: [{ kind: 'one-of', needs: [first, ...others] }], concerns: true }
@@ -223,7 +215,6 @@ function versionsOf(
   )
 }
 
-/** The version of the query, or else of the id itself: `web:stable`, `web@sha256:…`. */
 function askedVersion({ query }: OperationRequest, id: string): { tag: string; digest: string } {
   const [, kind = '', value = ''] = /^([:@])(?:sha256:)?(.*)$/i.exec(id.slice(undecorated(id).length)) ?? []
   const own = { tag: kind === ':' ? value : '', digest: kind === '@' ? value : '' }

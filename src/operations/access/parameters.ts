@@ -21,7 +21,6 @@ function inPath(path: Values, names: readonly string[]): string[] {
   return found
 }
 
-/** Values of parameters of the path or the query, lists included, without blank ones. */
 export function valuesOf({ path, query }: OperationRequest, names: readonly string[]): string[] {
   return names
     .flatMap((name) => path[name] ?? query[name] ?? [])

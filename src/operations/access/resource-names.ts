@@ -5,7 +5,6 @@ import type { Authorization } from '../../rights/permissions.ts'
 import { typesOf } from './job-form.ts'
 import { type DemandSubject, hidden, isHidden, namesIn, ownersBySelectors, textsIn, toNeed } from './subject.ts'
 
-/** Names of resources, which begin with that of their application. */
 const resourceKeys = new Set([
   ...['serverGroupName', 'asgName', 'cluster', 'clusterName', 'targetCluster', 'loadBalancerName', 'securityGroupName'],
   ...[
@@ -23,7 +22,6 @@ const namesResources: Readonly<Record<string, string>> = { upsertloadbalancers: 
 const accountKeys = ['credentials', 'account', 'accountName', 'account.name']
 const regionKeys = ['region', 'regions', 'namespace', 'namespaces', 'location', 'zone', 'zones']
 
-/** What a member of a job names, with the authorization that its owner has to have granted. */
 export function resourcesIn(key: string, value: unknown, owner: JsonObject, authorization: Authorization): DemandSubject[] {
   const names = namesOfResources(key, value, owner)
   const owners = names.flatMap((name) => (isHidden(name) ? name : (parseMoniker(name.trim()).app ?? [])))

@@ -5,10 +5,8 @@ import { isObject, type JsonObject, objectOf, objectsOf } from '../../json/value
 import type { Need } from '../../rights/decide.ts'
 import type { Authorization } from '../../rights/permissions.ts'
 
-/** Things of which a service knows to which applications they belong. */
 export type OwnedKind = 'execution' | 'task' | 'definition' | 'strategy' | 'template' | 'canary-config' | 'entity-tags'
 
-/** One thing that a request is about. */
 export type DemandSubject =
   | { readonly kind: 'need'; readonly need: Need }
   /** Its owner is looked up by the id. `live` leaves out definitions that are deleted. */
@@ -27,12 +25,9 @@ export type DemandSubject =
       readonly account: string | undefined
       readonly region: string | undefined
       readonly authorization: Authorization
-      /** The application of a job, within which it is found. */
       readonly application?: string | undefined
     }
-  /** A pipeline template as the body has it. */
   | { readonly kind: 'template'; readonly template: JsonObject }
-  /** A canary configuration as the body has it. */
   | { readonly kind: 'canary-config'; readonly config: JsonObject }
   /** Projects: they belong to no application, and show several. */
   | { readonly kind: 'shared' }
@@ -108,7 +103,6 @@ export function hidden(): DemandSubject {
   return { kind: 'hidden', problem: unclear }
 }
 
-/** Label by which services mark manifests with their application. */
 const ownerLabel = 'app.kubernetes.io/name'
 
 /** Applications to whose manifests label selectors are limited; none when they reach those of all. */

@@ -40,10 +40,8 @@ const documents = new Set(['manifest', 'manifests', 'pipeline', 'pipelines', 'at
 const accountKeys = new Set(['account', 'credentials', 'accountName'])
 /** Texts for people, and conditions: whatever an expression makes of them names nothing. */
 const plainTexts = new Set(['name', 'description', 'comments', 'reason', 'expression'])
-/** Plugins belong to an application of their own, whatever way they are changed. */
 const pluginJobs = new Set(['upsertplugininfo', 'deleteplugininfo'])
 
-/** Applications that the jobs of a task create, or change if they exist. */
 export function applicationsCreatedBy(task: JsonObject): string[] {
   return jobsOf(task)
     .filter(isObject)
@@ -52,7 +50,6 @@ export function applicationsCreatedBy(task: JsonObject): string[] {
     .filter((name) => !isHidden(name))
 }
 
-/** A task: where it is filed, what its jobs do, and the parent that its trigger names. */
 export function subjectsOfTask(task: JsonObject): DemandSubject[] {
   // A task may be filed under a name that is no application, such as that of the platform.
   const found: DemandSubject[] = textsIn(task['application']).map((name) => toNeed(name, 'WRITE', { whenUnknown: 'nothing' }))
@@ -68,7 +65,6 @@ export function subjectsOfJobs(jobs: readonly unknown[]): DemandSubject[] {
   return jobs.filter(isObject).flatMap(subjectsOfJob)
 }
 
-/** A definition itself, wherever it will be stored. @throws {GatewayError} BAD_ARGUMENT */
 export function subjectsOfDefinition(definition: JsonObject): DemandSubject[] {
   const { triggers, idsToIndices } = definition
   return [
@@ -187,7 +183,6 @@ function subjectsOfApplicationChange(type: string, { application }: JsonObject):
   return [...keys, toNeed(name, createsApplication.has(type) ? 'CREATE' : 'WRITE')]
 }
 
-/** Names at any depth, except inside documents that the job only carries. */
 function subjectsNamedIn(job: JsonObject): DemandSubject[] {
   const found: DemandSubject[] = []
   walkBody(job, (key, value, owner) => {

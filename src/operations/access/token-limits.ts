@@ -8,7 +8,6 @@ import type { Demand } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { routeOf } from '../route.ts'
 
-/** For which of its limits a token is not meant for an operation, in words; empty when nothing speaks against it. */
 export function explainTokenLimits(operation: Operation, token: PresentedToken, application: string | undefined): string[] {
   const limits: string[] = []
   if (isInPerson(operation)) limits.push(notInPerson)
@@ -21,7 +20,6 @@ export function explainTokenLimits(operation: Operation, token: PresentedToken, 
   return limits
 }
 
-/** @throws {GatewayError} TOKEN_LIMITED when the token of the request is not meant for the operation, whatever that is about */
 export function checkTokenUse(operation: Operation, { token }: Pick<RequestState, 'token'>): void {
   if (token === undefined) return
   if (isInPerson(operation)) throw tokenLimited(`${notInPerson}. Log in to do it`)
@@ -30,7 +28,6 @@ export function checkTokenUse(operation: Operation, { token }: Pick<RequestState
   throw tokenLimited(`the operation ${operation.id} is not among those that it was created for`)
 }
 
-/** Whether what a request is about has to be known for its token. */
 export function isLimitedToApplications({ token }: Pick<RequestState, 'token'>): boolean {
   return token?.applications !== undefined
 }
@@ -49,7 +46,6 @@ export function isMetByToken(token: PresentedToken | undefined, need: Need): boo
   return token.applications.some((application) => foldName(application) === name)
 }
 
-/** @throws {GatewayError} TOKEN_LIMITED naming the application for which the token is not meant */
 export function checkTokenNeeds({ token }: Pick<RequestState, 'token'>, needs: readonly Need[]): void {
   for (const need of needs) {
     if (isMetByToken(token, need)) continue
@@ -75,7 +71,6 @@ function isInPerson({ demands }: Operation): boolean {
   return demands.some((demand) => demand.kind === 'admin' && demand.inPerson === true)
 }
 
-/** Whatever a token is limited to. */
 export function isAlwaysReached({ demands: [first] }: Operation): boolean {
   return first.kind === 'nothing' && first.limitedTokens === 'always'
 }

@@ -212,7 +212,6 @@ export const TaskJudgement = z
   })
   .meta({ id: 'TaskJudgement', description: 'What would become of a task.' })
 
-/** Merged into the context of a stage. */
 export const StageUpdate = z
   .looseObject({
     judgmentStatus: z.string().optional().describe('`continue` or `stop`, for a manual judgment.'),
@@ -222,7 +221,6 @@ export const StageUpdate = z
   })
   .meta({ id: 'StageUpdate', description: 'Fields that replace those of the context of a stage.' })
 
-/** @see docs/contracts/infrastructure.md#operations */
 export const CloudOperation = z
   .looseObject({
     id: z.string(),

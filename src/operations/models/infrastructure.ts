@@ -30,7 +30,6 @@ export const AccountDefinition = z
   .looseObject({ name: z.string(), type: z.string().describe('Cloud provider.') })
   .meta({ id: 'AccountDefinition', description: 'A stored account; the fields of its cloud provider are allowed beside these.' })
 
-/** Links that an operator configured. */
 const insightActions = z.array(z.looseObject({ url: z.string(), label: z.string() })).optional()
 
 const HealthState = z.string().describe('Up, Down, Starting, OutOfService, Unknown, Draining, Succeeded or Failed.')

@@ -23,7 +23,6 @@ const account = operationsWith({ core: true, demands: listsAccounts })
 const definition = operationsWith({ body: { schema: AccountDefinition, required: true }, answer: AccountDefinition })
 
 export const accountOperations: Operation[] = [
-  // Those that the caller may read, each with a flag that says whether the caller may write to it.
   account.get('getAccountsUsingGET', '/credentials', {
     summary: 'List accounts',
     description: 'Accounts that the caller may read, with `authorized`. Served from a list that is refreshed every half minute.',
@@ -38,7 +37,6 @@ export const accountOperations: Operation[] = [
     answer: AccountModel,
     errors: { 404: 'There is no account of that name that the caller may read.' },
   }),
-  // Account definitions in the store of the infrastructure service, which may change while it runs.
   get('getAccountsByTypeUsingGET', '/credentials/type/{accountType}', {
     demands: filteredBy('account'),
     summary: 'List account definitions',
@@ -103,7 +101,6 @@ async function createWriteCheck(
   return (account) => writable.has(foldName(account.name))
 }
 
-/** Role names by authorization, lower case. */
 function permissionsOf({ permissions, requiredGroupMembership }: AccountRecord): Record<string, string[]> {
   const roles = Object.entries(rolesIn(permissions, requiredGroupMembership))
   return Object.fromEntries(roles.map(([authorization, names]) => [authorization, names.map((name) => name.toLowerCase())]))

@@ -129,7 +129,6 @@ export const apiTokenOperations: Operation[] = [
   }),
 ]
 
-/** @throws {GatewayError} NOT_FOUND */
 function tokensOf({ login }: Platform): Tokens {
   if (login.tokens !== undefined) return login.tokens
   throw new GatewayError('NOT_FOUND', 'API tokens are switched off here. An operator may set api-tokens.enabled: true.')
@@ -178,7 +177,6 @@ function checkFieldNames(wanted: CreateToken): void {
   }
 }
 
-/** @throws {GatewayError} BAD_ARGUMENT, PERMISSION_DENIED */
 async function toPrincipal(request: OperationRequest, platform: Platform, wanted: CreateToken): Promise<Principal> {
   const type = (wanted.principalType ?? 'USER').toUpperCase()
   if (request.state.token !== undefined) {
@@ -237,7 +235,6 @@ async function rotate(request: OperationRequest, platform: Platform): Promise<z.
   return { ...toToken(issued.token), token: issued.text }
 }
 
-/** @throws {GatewayError} NOT_FOUND, PERMISSION_DENIED unless it is the caller's own, or an administrator asks */
 async function findManaged(request: OperationRequest, platform: Platform) {
   const tokens = tokensOf(platform)
   const caller = callerOf(request)

@@ -100,7 +100,6 @@ async function createAccountReduction(
   }
 }
 
-/** Users with the same rights on accounts see the same, so that it is kept once. */
 const reduced = new WeakMap<CachedAttributes, Map<string, CachedAttributes>>()
 
 function reduceTo(attributes: CachedAttributes, accounts: string): CachedAttributes {
@@ -142,7 +141,6 @@ async function loadApplication(request: OperationRequest, platform: Platform): P
   return new DirectAnswer(200, body, { warning: formatMissing(services, platform.upstreams) })
 }
 
-/** @param byAccount Lists by the account to which they belong. */
 async function leaveOutAccounts(byAccount: JsonObject, request: OperationRequest, platform: Platform): Promise<JsonObject> {
   const accounts = Object.entries(byAccount)
   if (accounts.length === 0 || !isDecided(platform)) return byAccount
@@ -160,7 +158,6 @@ interface ApplicationParts {
   clusters: JsonObject
 }
 
-/** Services that fail are added to `missing`, here and below. */
 async function loadStored(request: OperationRequest, platform: Platform, missing: Set<ServiceName>): Promise<ApplicationParts> {
   const stored = await askDefinitions(request, platform, missing)
   const name = request.path['application'] as string
@@ -238,7 +235,6 @@ async function checkReadable(
   throw new GatewayError('PERMISSION_DENIED', `You may not read the application "${attributes.name}".`)
 }
 
-/** Clusters are a bonus: an application without its infrastructure is better than none. */
 async function askInfrastructure(request: OperationRequest, missing: Set<ServiceName>): Promise<JsonObject | undefined> {
   try {
     const running = await request.json('clouddriver', { path: pathTo`/applications/${request.path['application'] as string}` })

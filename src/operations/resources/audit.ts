@@ -115,7 +115,6 @@ async function verifyLog({ query }: OperationRequest, platform: Platform): Promi
   return { sound: breaks.length === 0 && hasExpected, records, first, last, lost, breaks: [...breaks], hasExpected }
 }
 
-/** @throws {GatewayError} NOT_FOUND */
 function auditOf({ audit }: Platform): AuditLog {
   if (audit === undefined)
     throw new GatewayError('NOT_FOUND', 'Nothing is recorded here. An operator may set audit.enabled: true.')
@@ -123,7 +122,6 @@ function auditOf({ audit }: Platform): AuditLog {
   throw new GatewayError('NOT_FOUND', 'The audit log goes to standard output. Search where that is collected.')
 }
 
-/** @throws {GatewayError} AUDIT_UNAVAILABLE */
 async function reading<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()
@@ -132,7 +130,6 @@ async function reading<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** @throws {GatewayError} BAD_ARGUMENT */
 function parseCursor(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor)

@@ -123,7 +123,6 @@ export const authOperations: Operation[] = [
   }),
 ]
 
-/** For a browser, where neither a web UI is configured nor the console switched on. */
 function welcome({ brand }: Site, username: string, uiUrl: string): DirectAnswer {
   const { html, headers } = createPage(
     'Welcome',
@@ -158,7 +157,6 @@ function logoutOperation(method: Method): Operation {
   }
 }
 
-/** The identity of the caller needs no permission service; only rights do. */
 async function currentUser({ state }: OperationRequest, platform: Platform): Promise<CurrentUser | undefined> {
   const { permissions, login } = platform
   const { user } = state
@@ -176,7 +174,6 @@ async function currentUser({ state }: OperationRequest, platform: Platform): Pro
   }
 }
 
-/** @see docs/contracts/authentication.md#identity-object */
 function toIdentity({ method, ...user }: User, roles: readonly string[]): Identity {
   const named = roles.filter((role) => role.trim() !== '')
   return {
@@ -200,7 +197,6 @@ const farewells = [
   'The watch is over. Sleep well.',
 ] as const
 
-/** A page for browsers, bare text for clients that prefer texts, and JSON for all others. */
 function sayFarewell({ headers }: OperationRequest, { site, settings }: Platform): unknown {
   const said = farewells[Math.floor(Math.random() * farewells.length)] as string
   if (parseAccept(headers.accept, ['json', 'yaml', 'text']) !== 'text') return said

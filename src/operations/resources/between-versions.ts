@@ -10,15 +10,11 @@ import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 
 const most = 50
 
-/** A read that the answer can do without; undefined where there is nothing. */
 export type Ask = (service: ServiceName, call: UpstreamCall) => Promise<unknown>
 
 interface Context {
-  /** Those of the application. */
   readonly attributes: JsonObject
-  /** Undefined: the caller's permissions limit nothing. */
   readonly view: PermissionView | undefined
-  /** To the environment of the source, the latest first. */
   readonly deployments: readonly Deployment[]
   readonly ask: Ask
 }
@@ -27,7 +23,6 @@ export interface Between {
   readonly commits: readonly Commit[]
   readonly authors: readonly string[]
   readonly builds: readonly Build[]
-  /** What is not known of the commits. */
   readonly note?: string | undefined
 }
 
@@ -66,13 +61,11 @@ function describeUnknown(source: Version | undefined, target: Version | undefine
   return `Other commits may lie between ${target.label} and ${source.label}: neither the build server nor a code host lists them.`
 }
 
-/** Those of versions that the environment of the source has had since the one that the later environment runs. */
 function deployedSince(target: Version | undefined, deployments: readonly Deployment[]): Commit[] {
   const at = deployments.findIndex(({ images }) => target !== undefined && images.includes(target.image))
   return deployments.slice(0, Math.max(at, 0)).flatMap(({ commit }) => commit ?? [])
 }
 
-/** By the source control system of the application's repository. */
 async function loadCommits(
   source: Version | undefined,
   target: Version | undefined,
@@ -93,7 +86,6 @@ async function loadCommits(
   return compared.length === 0 ? undefined : compared.toReversed()
 }
 
-/** As the build server lists them. */
 async function loadChanges(
   source: Version | undefined,
   target: Version | undefined,
@@ -112,7 +104,6 @@ function mayReadBuilds(view: PermissionView | undefined, server: string): boolea
   return view === undefined || isGranted(view, 'build-service', server, 'READ')
 }
 
-/** Builds of the same job, after the build of the later environment up to that of the earlier one. */
 async function loadBuilds(
   source: Version | undefined,
   target: Version | undefined,

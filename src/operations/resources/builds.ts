@@ -26,7 +26,6 @@ const inPath = operationsWith({ core: true, demands: readsBuildService('buildMas
 const inQuery = operationsWith({ demands: readsBuildService('buildMaster'), query: { job } })
 
 export const buildOperations: Operation[] = [
-  // The job is the rest of the path, slashes included.
   servers.get('getBuildMastersUsingGET', '/v2/builds', {
     core: true,
     summary: 'List build servers',
@@ -65,7 +64,6 @@ export const buildOperations: Operation[] = [
     whenDisabled: {},
     answer: Build,
   }),
-  // The job is a query parameter.
   servers.get('getBuildMastersUsingGET1', '/v3/builds', {
     summary: 'List build hosts',
     query: { type: textModel.optional().describe('Provider: jenkins, travis, concourse, …; all unless given.') },

@@ -2,7 +2,6 @@
 import { isObject, type JsonObject } from '../../json/values.ts'
 import type { OperationRequest } from '../operation.ts'
 
-/** The name that jobs carry as `user`. */
 export function usernameOf({ state: { user } }: OperationRequest): string {
   return user?.username ?? 'anonymous'
 }

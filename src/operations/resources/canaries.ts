@@ -46,7 +46,6 @@ const Canary = described('Canary', 'id', 'application', 'owner')
 const CanaryAnalysis = described('CanaryAnalysis', 'id', 'canaryDeploymentId')
 const FirstCanaryConfig = described('FirstGenerationCanaryConfig', 'id', 'name', 'application')
 
-/** Account of kayenta that keeps configurations; its default unless given. */
 const configurationAccountName = textModel.optional()
 const storageAccountName = textModel.optional().describe('Account that keeps results; the default of kayenta unless given.')
 
@@ -165,7 +164,6 @@ const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
 
 const historyPath = '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHistory'
 
-/** Canary analysis of the first generation (mine). */
 const firstGeneration: Operation[] = ofOptionalService('mine', '', [
   decided.get('showCanaryUsingGET', '/canaries/{id}', { summary: 'Get a first-generation canary', answer: Canary }),
   decided.post('generateCanaryResultUsingPOST', '/canaries/{id}/generateCanaryResult', {

@@ -82,7 +82,6 @@ async function readDelivery(request: OperationRequest, platform: Platform): Prom
   }
 }
 
-/** Each with its name, its value in words, and its definition. */
 function describe(figures: DeliveryFigures): JsonObject {
   const { deploymentFrequency: often, leadTime, changeFailureRate: failures, timeToRestore } = figures
   const median = ({ medianMs, of }: DeliveryFigures['leadTime']) =>

@@ -35,7 +35,6 @@ import { formatMissing } from '../staleness.ts'
 import { readListIfAny, readObject } from '../upstream-shape.ts'
 import { type Ask, type Between, loadBetween, nothingBetween } from './between-versions.ts'
 
-/** Pipelines whose runs are looked at, and runs of each. */
 const mostPipelines = 20
 const runsOfPipeline = 3
 const pipelinesOfCall = 5
@@ -55,18 +54,15 @@ export const environmentOperations: Operation[] = [
   }),
 ]
 
-/** What an answer is made of. */
 interface Findings {
   readonly application: string
   readonly attributes: JsonObject
   readonly pipelines: readonly JsonObject[]
   readonly runs: readonly Run[]
-  /** The latest first, here and below. */
   readonly deployments: readonly Deployment[]
   readonly byAccount: ReadonlyMap<string, readonly Deployment[]>
   readonly sources: ReadonlyMap<string, Source>
   readonly drift: readonly JsonObject[]
-  /** Undefined: the caller's permissions limit nothing. */
   readonly view: PermissionView | undefined
   readonly user: string
   readonly ask: Ask
@@ -119,7 +115,6 @@ async function listEnvironments(request: OperationRequest, platform: Platform): 
   return new DirectAnswer(200, body, { warning: formatMissing([...missing], platform.upstreams) })
 }
 
-/** What is wrong with the accounts of a declaration, as far as the caller may know of them. */
 function createWarnings(platform: Platform, mayRead: (account: string) => boolean): (environment: Environment) => string[] {
   const known = toAccounts(platform.accounts.list())
   return (declared) => {
@@ -146,7 +141,6 @@ function createAsk(request: OperationRequest, missing: Set<ServiceName>): Ask {
   }
 }
 
-/** Attributes, server groups and pipelines. @throws {GatewayError} NOT_FOUND, or the failure of a service */
 async function loadFoundation(
   request: OperationRequest,
   application: string,
@@ -178,7 +172,6 @@ async function loadRuns(ask: Ask, pipelines: readonly JsonObject[]): Promise<Pic
   }
 }
 
-/** Only providers with manifests know of drift. */
 async function loadDrift(ask: Ask, application: string, places: readonly Place[]): Promise<JsonObject[]> {
   const isConcerned = places.some(({ running }) => running.clusters.some(({ provider }) => provider === manifestProvider))
   return isConcerned ? objectsOf(await ask('clouddriver', { path: pathTo`/applications/${application}/drift` })) : []
@@ -204,12 +197,10 @@ function toRunning({ versions, sinceMs, health }: Pick<Running, 'versions' | 'si
   return { versions: versions.map((version) => withSource(version, sources)), sinceMs, health }
 }
 
-/** The build and the commit of an image, where a run that has deployed it knows them. */
 function withSource(version: Version, sources: Findings['sources']): Version {
   return { ...sources.get(version.image), ...version }
 }
 
-/** By image; the latest run that knows it wins. */
 function sourcesOf(deployments: readonly Deployment[]): Findings['sources'] {
   const found = new Map<string, Source>()
   for (const { images, build, commit } of deployments) {
@@ -246,7 +237,6 @@ interface PromotionParts {
   readonly between: Between
 }
 
-/** Undefined for the first environment. */
 async function loadPromotion(
   { running }: Place,
   before: Place | undefined,

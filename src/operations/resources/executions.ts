@@ -22,7 +22,6 @@ const notFound = { message: describeUnknownExecution }
 
 const ActiveExecutions = z.looseObject({ overdue: z.boolean(), count: z.int() }).meta({ id: 'ActiveExecutions' })
 
-/** Milliseconds since the epoch; larger than `integer` allows. */
 const moment = z.string().regex(/^\d{1,19}$/, 'it must be a moment in milliseconds since the epoch')
 
 const searchQuery = {

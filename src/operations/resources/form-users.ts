@@ -51,7 +51,6 @@ export const formUserOperations: Operation[] = [
       const users = administered(platform).list()
       const known: z.infer<typeof KnownUser>[] = []
       for (const [index, user] of users.entries()) {
-        // Requests get their turn in between.
         if (index % usersPerTurn === usersPerTurn - 1) await setImmediate()
         known.push(await toKnownUser(user, platform))
       }
@@ -118,13 +117,11 @@ export const formUserOperations: Operation[] = [
   }),
 ]
 
-/** @throws {GatewayError} NOT_FOUND */
 function administered({ login }: Platform): FormUsers {
   if (login.users !== undefined) return login.users
   throw new GatewayError('NOT_FOUND', 'Users come from elsewhere here: the login form of Fairlead is not in use.')
 }
 
-/** @throws {GatewayError} CONFLICT for the caller's own name */
 function otherUser({ path: { username = '' }, state }: OperationRequest, what: string): string {
   if (toUserKey(username) !== toUserKey(state.user?.username ?? '')) return username
   throw new GatewayError('CONFLICT', `You cannot ${what}. Another administrator can.`)

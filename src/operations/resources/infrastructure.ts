@@ -161,7 +161,6 @@ export const infrastructureOperations: Operation[] = [
   }),
 ]
 
-/** @throws {GatewayError} BAD_ARGUMENT */
 async function findServerGroups({ query }: OperationRequest): Promise<StreamedAnswer> {
   const { applications, ids, cloudProvider } = query
   if ((applications === undefined) === (ids === undefined)) {

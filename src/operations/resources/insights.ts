@@ -11,7 +11,6 @@ interface InsightAction {
   readonly label: string
 }
 
-/** Sources of template variables; later ones win. */
 type InsightVariables = readonly Readonly<Record<string, unknown>>[]
 
 /**
@@ -43,12 +42,10 @@ export async function loadWithAccount(
   return { account, resource: await request.json('clouddriver', call) }
 }
 
-/** The fields of a resource that are texts; nested ones have no place in a link. */
 export function textFields(resource: Readonly<Record<string, unknown>>): Record<string, string> {
   return Object.fromEntries(Object.entries(resource).filter((field): field is [string, string] => typeof field[1] === 'string'))
 }
 
-/** Application and cluster in the name of a server group: `app-stack-detail-v012`. */
 export function parseServerGroupName(name: string): { application: string; cluster: string } {
   const cluster = name.replace(/-v\d{3,6}$/, '')
   return { application: cluster.split('-', 1)[0] as string, cluster }

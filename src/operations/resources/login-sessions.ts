@@ -79,7 +79,6 @@ async function list(request: OperationRequest, platform: Platform): Promise<Logi
   return new DirectAnswer(200, shown, { link: `<?${page}>; rel="next"` })
 }
 
-/** Whose sessions are meant; undefined while all callers are anonymous. @throws {GatewayError} PERMISSION_DENIED */
 async function whose(request: OperationRequest, platform: Platform): Promise<string | undefined> {
   const own = request.state.user?.username
   const wanted = request.query['username'] as string | undefined

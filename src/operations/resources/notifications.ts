@@ -99,7 +99,6 @@ export function relayCallback(request: OperationRequest, service: ServiceName, p
   return new StreamedAnswer(service, { method: 'POST', path, rawBody, headers: relayedHeaders(request.headers) })
 }
 
-/** Belong to this connection, or to the user logged in here. */
 const ownHeaders =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length|content-encoding|accept|accept-encoding|cookie|authorization|x-spinnaker-.*|x-forwarded-.*|forwarded)$/
 

@@ -12,7 +12,6 @@ import type { Platform } from '../platform.ts'
 const notConfigured = { 404: 'It is not configured.' } as const
 const offeredToAll = demandsNothing('the configuration offers the service to all users')
 
-/** Each of them with and without a path behind the id. */
 const proxyPaths = ['/proxies/{proxy}/**', '/proxies/{proxy}'] as const
 const proxyMethods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 

@@ -99,18 +99,15 @@ async function startStored(request: OperationRequest, platform: Platform, nameOr
 /** Starts that change nothing: `plan` asks for the definition as it would run, `dryRun` for stages that do nothing. */
 interface StartMode {
   readonly plan: boolean
-  /** Without `plan`, and with `dryRun` in its trigger. */
   readonly body: JsonObject
 }
 
-/** Reads both flags of a definition or a task, beside the trigger or in it. */
 export function startModeOf(given: JsonObject): StartMode {
   const { plan, body } = takePlan(given)
   const { dryRun, ...rest } = body
   return { plan, body: isTrue(dryRun) ? { ...rest, trigger: { ...objectOf(rest['trigger']), dryRun: true } } : body }
 }
 
-/** Reads `plan` of the trigger of a stored pipeline, or of an object around it. */
 function takePlan(given: JsonObject): StartMode {
   const { plan, ...body } = given
   const { plan: inner, ...trigger } = objectOf(body['trigger'])
@@ -140,7 +137,6 @@ function addNotifications(definition: JsonObject, trigger: { notifications: unkn
   return { notifications: [...listOf(definition['notifications']), ...trigger.notifications] }
 }
 
-/** @throws {GatewayError} BAD_ARGUMENT naming the first parameter that is required, or outside of its options */
 function checkParameters(definition: JsonObject, trigger: Trigger, { upstreams }: Platform): void {
   const problem = describeParameterProblem(definition, trigger.parameters ?? {}, { takesAny: !upstreams.isEmbedded('orca') })
   if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem)

@@ -229,7 +229,6 @@ async function savePipelines(request: OperationRequest, platform: Platform): Pro
   return taskVariable(task, 'bulksave') ?? {}
 }
 
-/** @throws {GatewayError} NOT_FOUND */
 async function convertToTemplate(request: OperationRequest): Promise<string> {
   const id = request.path['pipelineConfigId'] as string
   const stored = await request.call('front50', { path: pathTo`/pipelines/${id}/get` })
@@ -246,7 +245,6 @@ async function convertToTemplate(request: OperationRequest): Promise<string> {
   return converted.text
 }
 
-/** The order of definitions in the web UI. */
 export const orderOperations: Operation[] = [
   reorders('reorderPipelinesUsingPOST', 'pipelines', 'pipelines'),
   reorders('reorderStrategiesUsingPOST', 'strategies', 'deployment strategies'),

@@ -79,7 +79,6 @@ const DeckPlugin = z.looseObject({ id: z.string(), name: z.string(), version: z.
 /** A day, as with Gate; a version can be published anew under its number. */
 const cacheControl = 'max-age=86400, must-revalidate, private'
 
-/** Plug-ins of Deck: what it is to load, and their files. */
 export const deckPluginOperations: Operation[] = [
   get('getPluginManifestUsingGET', '/plugins/deck/plugin-manifest.json', {
     demands: aboutGateway,
@@ -152,7 +151,6 @@ async function publish(request: OperationRequest): Promise<void> {
   checkDone(answer, 'front50')
 }
 
-/** @throws {GatewayError} BAD_ARGUMENT */
 async function readFile(body: Buffer | undefined, contentType: string): Promise<Buffer> {
   const form = await new Response(body && new Uint8Array(body), { headers: { 'content-type': contentType } })
     .formData()

@@ -58,7 +58,6 @@ const SecretUses = z
 
 interface Owner {
   readonly kind: 'application' | 'account'
-  /** Part of the ids. */
   readonly word: 'Application' | 'Account'
   readonly reads: Demands
   readonly writes: Demands

@@ -13,7 +13,6 @@ import { checkList } from '../upstream-shape.ts'
 const provider = textModel.default('aws')
 
 const SecurityGroupsByRegion = z.record(z.string(), z.array(SecurityGroupSummary))
-/** By account, cloud provider and region. */
 const SecurityGroupsByAccount = z.record(z.string(), z.record(z.string(), SecurityGroupsByRegion))
 
 const group = operationsWith({ core: true, demands: readsAccount })
@@ -45,7 +44,6 @@ const securityGroups: Operation[] = [
   }),
 ]
 
-/** Security groups under their newer name, and the list that only the newer name has. */
 const firewallIds: Readonly<Record<string, string>> = {
   allUsingGET1: 'allFirewallsUsingGET',
   allByAccountUsingGET: 'allFirewallsByAccountUsingGET',

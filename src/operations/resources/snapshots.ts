@@ -31,7 +31,6 @@ export const snapshotOperations: Operation[] = [
   }),
 ]
 
-/** @throws {GatewayError} NOT_FOUND when it is another application's */
 function checkOwn(body: unknown, request: OperationRequest): JsonObject | null {
   if (body === null) return null
   const snapshot = checkObject(body, 'front50')

@@ -114,7 +114,6 @@ export const systemOperations: Operation[] = [
   }),
 ]
 
-/** The doctor over HTTP. */
 export const doctorOperations: Operation[] = [
   get('examineUsingGET', '/doctor', {
     demands: adminOnly,
@@ -172,7 +171,6 @@ async function answerMetrics(request: OperationRequest, platform: Platform): Pro
   return new DirectAnswer(200, exposition, { 'content-type': contentType })
 }
 
-/** @see https://prometheus.io/docs/instrumenting/exposition_formats/ */
 function unescapeLabel(value: string): string {
   return value.replace(/\\(.)/g, (_all, sign: string) => (sign === 'n' ? '\n' : sign))
 }

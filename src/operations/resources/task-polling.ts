@@ -9,16 +9,13 @@ import type { OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { checkObject } from '../upstream-shape.ts'
 
-/** What is submitted; each job is one stage. */
 export interface TaskSubmission {
   /** Owner of the task, also sent as application header; it need not exist. */
   readonly application: string
-  /** Becomes the name of the task. */
   readonly description: string
   readonly job: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** The view that the orchestrator gives of a task; see docs/contracts/orchestration.md#task-view. */
 export interface FinishedTask {
   readonly id?: string
   readonly status?: string
@@ -26,7 +23,6 @@ export interface FinishedTask {
   readonly [field: string]: unknown
 }
 
-/** The longest that a task is waited for is `polls` times `intervalMs`. */
 interface PollLimits {
   readonly polls: number
   readonly intervalMs: number
@@ -57,7 +53,6 @@ export function checkPlain(fields: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** Submits a task without waiting. @throws {GatewayError} the orchestrator's refusal */
 export async function submitTask(request: OperationRequest, task: TaskSubmission): Promise<JsonObject> {
   request.state.application = task.application
   const answer = await request.json('orca', { method: 'POST', path: '/ops', body: task, headers: submissionType })
@@ -81,7 +76,6 @@ export async function runTask(
   return task
 }
 
-/** Submits a task and waits for its end, good or bad; the last state seen when the time is over. */
 async function awaitTask(
   request: OperationRequest,
   platform: Platform,
@@ -99,20 +93,17 @@ async function awaitTask(
   }
 }
 
-/** The last segment of `ref`, which is the path of the task. */
 function idOf({ ref }: JsonObject): string | undefined {
   const id = typeof ref === 'string' ? ref.split('/').at(-1) : undefined
   return id === '' ? undefined : id
 }
 
-/** The first text of `details.errors` in the variable `exception`, which is where the orchestrator keeps it. */
 function firstErrorOf(task: FinishedTask): string | undefined {
   const exception = taskVariable(task, 'exception') as { details?: { errors?: unknown } } | null | undefined
   const errors = exception?.details?.errors
   return Array.isArray(errors) && typeof errors[0] === 'string' ? errors[0] : undefined
 }
 
-/** The value of a variable of a task; undefined when it has none of that name. */
 export function taskVariable(task: FinishedTask, key: string): unknown {
   return Array.isArray(task.variables) ? task.variables.find((variable) => variable?.key === key)?.value : undefined
 }

@@ -21,7 +21,6 @@ import { withDisplayedUser } from './caller.ts'
 import { startModeOf } from './pipeline-starts.ts'
 import { submissionType } from './task-polling.ts'
 
-/** About the time after which a task that changes an application has ended. */
 const applicationChangeMs = 1000
 const orPlan =
   ' With `"plan": true`, nothing starts and the response is a judgement. With `"dryRun": true`, its stages call and change nothing.'
@@ -162,7 +161,6 @@ async function judge(request: OperationRequest, platform: Platform, task: JsonOb
   return { engine: 'embedded', ...checkObject(answer, 'orca') }
 }
 
-/** What a submission refuses before the orchestrator sees it. */
 async function nameObjection(request: OperationRequest, platform: Platform, task: JsonObject): Promise<string | undefined> {
   try {
     for (const name of applicationsCreatedBy(task)) await checkNewName(request, platform, name)
@@ -178,7 +176,6 @@ function refusedHere({ upstreams }: Platform, message: string): JsonObject {
   return { engine, decision: 'refused', objections: [{ message }], open: [], effects: [] }
 }
 
-/** An external orchestrator cannot be asked without running the task. */
 function judgeForm(task: JsonObject): JsonObject {
   const { error } = TaskRequest.safeParse(task)
   const objections = error?.issues.map((issue) => ({ message: `"${issue.path.join('.')}": ${describeIssue(issue)}.` })) ?? []

@@ -142,7 +142,6 @@ export const templateOperations: Operation[] = [
   }),
 ]
 
-/** @throws {GatewayError} BAD_ARGUMENT when the template is of another version */
 function changeTemplate(request: OperationRequest, platform: Platform, submission: TaskSubmission): Promise<FinishedTask> {
   const { schema = 'v2' } = request.body as Template
   if (schema !== 'v2') {
@@ -163,7 +162,6 @@ function updateTemplate(request: OperationRequest, type: string): TaskSubmission
   return submissionFor(request, 'Update', { type, id, skipPlanDependents: request.query['skipPlanDependents'] })
 }
 
-/** @throws {GatewayError} BAD_ARGUMENT */
 function submissionFor(request: OperationRequest, verb: string, job: Record<string, unknown>): TaskSubmission {
   checkPlain({ ...request.query, ...request.path })
   const isSecondVersion = String(job['type']).includes('V2')
@@ -182,7 +180,6 @@ function applicationOf({ metadata }: Template): string {
   return only === undefined || others.length > 0 || only === 'global' ? 'spinnaker' : only
 }
 
-/** @throws {GatewayError} BAD_ARGUMENT */
 function deleteTemplate(request: OperationRequest, type: string): TaskSubmission {
   checkPlain({ ...request.query, ...request.path })
   const id = request.path['id'] as string

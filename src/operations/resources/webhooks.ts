@@ -29,7 +29,6 @@ const PreconfiguredStage = z
 /** Signatures are made over the bytes of the body, so that these reach the event service unchanged. */
 const rawBody = { schema: z.unknown().describe('A JSON document; none counts as `{}`.'), required: false, raw: true }
 
-/** Headers that say what kind of event it is, which delivery, and who signed it. */
 const eventHeaders = [
   'x-hub-signature',
   'x-hub-signature-256',
@@ -43,7 +42,6 @@ const eventHeaders = [
   ...['gitea', 'forgejo', 'gogs'].flatMap((host) => ['event', 'delivery', 'signature'].map((part) => `x-${host}-${part}`)),
 ]
 
-/** The missing user is intended. */
 const withoutUser = { 'X-SPINNAKER-ANONYMOUS': 'anonymous', 'content-type': 'application/json; charset=UTF-8' }
 
 const event = operationsWith({ demands: provedBySender, body: rawBody, answer: WebhookAnswer })
@@ -77,7 +75,6 @@ export const webhookOperations: Operation[] = [
   }),
 ]
 
-/** @see docs/contracts/events.md#webhooks */
 async function receiveWebhook(request: OperationRequest): Promise<StreamedAnswer> {
   const { type, source } = request.path as { type: string; source: string }
   const body = request.body as Buffer | undefined
@@ -122,7 +119,6 @@ async function receiveCloudEvent(request: OperationRequest): Promise<StreamedAns
   return new StreamedAnswer('echo', { method: 'POST', path: pathTo`/webhooks/cdevents/${source}`, body: data, headers })
 }
 
-/** @throws {GatewayError} UNREADABLE_BODY */
 function parseEvent(bytes: Buffer | undefined): Record<string, unknown> {
   if (bytes === undefined) return {}
   try {

@@ -21,7 +21,6 @@ export function answerFormOf(schema: z.ZodType): AnswerForm {
   return object || list ? { kind: 'json', object, list, mayBeEmpty: false } : anything
 }
 
-/** A call that asks for another type than JSON gets what it asks for. */
 export function formOfCall(form: AnswerForm, { headers }: UpstreamCall): AnswerForm {
   const wanted = headers?.['accept']
   return form.kind === 'json' && wanted !== undefined && !/\bjson\b/.test(wanted) ? noPage : form

@@ -6,9 +6,7 @@ interface NamedExample {
 }
 
 interface OperationExamples {
-  /** Values of parameters of the query and the path, by the names that the document has. */
   readonly parameters?: Readonly<Record<string, unknown>>
-  /** Bodies by a name that is unique for the operation. */
   readonly bodies?: Readonly<Record<string, NamedExample>>
   readonly answer?: unknown
 }
@@ -171,7 +169,6 @@ const startWithParameters = {
   rehearsal: { summary: 'A rehearsal that deploys nothing', value: { parameters: { version: '1.2.3' }, dryRun: true } },
 }
 
-/** By id of the operation. */
 export const examples: Readonly<Record<string, OperationExamples>> = {
   getAllApplicationsUsingGET: { answer: [attributes] },
   getApplicationUsingGET: { parameters: ofShop, answer: { name: 'shop', attributes, clusters: {} } },

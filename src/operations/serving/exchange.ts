@@ -22,17 +22,14 @@ export interface MountSettings extends Validation {
   echoedHeaders: EchoedHeaders
 }
 
-/** What an operation declares, worked out once for all requests. */
 export interface Declarations {
   readonly operation: Operation
   readonly forward: ForwardedCall | undefined
   readonly rules: readonly QueryRule[]
   readonly form: AnswerForm
-  /** Which timeout its calls have; undefined for most reads. */
   readonly callClass: CallClass | undefined
 }
 
-/** As many requests as a list over everything counts for. */
 const listCost = 5
 
 export function declarationsOf(operation: Operation): Declarations {
@@ -51,7 +48,6 @@ function callClassOf({ method, cost }: Operation): CallClass | undefined {
   return cost === listCost ? { isList: true } : undefined
 }
 
-/** The same for all requests. */
 export interface ServingParts {
   readonly platform: Platform
   readonly settings: MountSettings
@@ -72,7 +68,6 @@ export class OperationExchange implements OperationRequest {
   #search: URLSearchParams | undefined
   #gone: AbortSignal | undefined
 
-  /** @throws {GatewayError} MISSING_PARAMETER, MISTYPED_PARAMETER */
   constructor(declared: Declarations, parts: ServingParts, request: FastifyRequest, reply: FastifyReply) {
     this.declared = declared
     this.parts = parts
@@ -162,7 +157,6 @@ export class OperationExchange implements OperationRequest {
     return callClass === undefined ? call : { ...call, ...callClass }
   }
 
-  /** Enters a call to a service into the access line of the request; its status is set once there is one. */
   recordCall(service: ServiceName): CallRecord {
     const record = new CallRecord(service)
     this.state.upstreamCalls.push(record.call)

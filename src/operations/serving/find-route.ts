@@ -27,7 +27,6 @@ export function createFindRoute(operations: readonly Operation[]): FindRoute {
   }
 }
 
-/** The router names the rest of a path `*`. */
 function nameRest(params: Readonly<Record<string, string | undefined>>): Record<string, string> {
   if (!('*' in params)) return params as Record<string, string>
   const { '*': rest = '', ...named } = params

@@ -36,7 +36,6 @@ export async function answerForward(exchange: OperationExchange, forward: Forwar
   return answerCall(exchange, { service, call, filter })
 }
 
-/** The path has the values that the path and the query of the request have under its names. */
 function toCall(forward: ForwardedCall, { path, query, otherQuery }: OperationExchange): UpstreamCall {
   return {
     // The gateway answers HEAD itself, from what GET finds.
@@ -63,7 +62,6 @@ function toQuery(
   return sent
 }
 
-/** Answers with what a service says. An error that comes before the first byte becomes an ordinary error answer. */
 export function answerCall(exchange: OperationExchange, filtered: FilteredCall): Promise<void> | undefined {
   if (looksInto(exchange, filtered)) return lookInto(exchange, filtered)
   stream(exchange, filtered)
@@ -78,13 +76,11 @@ async function lookInto(exchange: OperationExchange, filtered: FilteredCall): Pr
   }
 }
 
-/** Whether the answer is parsed here. */
 function looksInto({ operation, request }: OperationExchange, { call, filter }: FilteredCall): boolean {
   if (filter !== undefined || operation.pick !== undefined || operation.answer === nothing) return true
   return takesYaml(request) && call.headers?.['accept'] !== yamlType
 }
 
-/** Answers a 404 of the service as the operation declares. @throws what has happened otherwise, or NOT_FOUND with the message of the operation */
 async function answerInstead(exchange: OperationExchange, error: unknown): Promise<void> {
   const { operation, request, reply } = exchange
   const { on404 } = operation
@@ -149,7 +145,6 @@ class StreamReceiver implements AnswerReceiver {
     if (error === undefined) return
     this.#record.call.status = (error as Partial<GatewayError>).details?.upstream?.status
     const { reply } = this.#exchange
-    // As the framework answers what a handler throws.
     answerInstead(this.#exchange, error).catch((thrown: unknown) => void reply.send(thrown))
   }
 }

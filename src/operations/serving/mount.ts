@@ -12,7 +12,6 @@ import { answerCall, answerForward } from './forward.ts'
 import { readDeclaredBody } from './request-body.ts'
 import { answerValue } from './send-answer.ts'
 
-/** Answers every operation, and HEAD for every GET. */
 export function mountOperations(
   server: FastifyInstance,
   operations: readonly Operation[],
@@ -34,7 +33,6 @@ export function mountOperations(
   })
 }
 
-/** Checks the caller, then calls, filters and answers. */
 async function answer(exchange: OperationExchange): Promise<void> {
   const { operation, declared, guard } = exchange
   const checking = guard.check(operation, exchange)

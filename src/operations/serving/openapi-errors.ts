@@ -25,7 +25,6 @@ const bodies = {
     .meta({ id: 'ErrorMessage', description: 'The answer to a request that was limited or shed.' }),
 } as const satisfies Record<ErrorShape, z.ZodType>
 
-/** Codes of requests that reach no operation. */
 const beforeOperations: ReadonlySet<ErrorCode> = new Set(['NO_ROUTE', 'METHOD_NOT_ALLOWED', 'HEADERS_TOO_LARGE'])
 
 /** Answers that many operations share, by status; `failed` is that of a service. */
@@ -44,12 +43,10 @@ const shared = {
   504: 'A service did not answer in time.',
 } as const
 
-/** Adds the bodies of errors to the schemas of the document. */
 export function addErrorSchemas(schemas: ApiSchemas): void {
   for (const [shape, schema] of Object.entries(bodies)) schemas.add('output', `error ${shape}`, schema)
 }
 
-/** Components that the answers of operations refer to. */
 export function sharedErrors(schemas: ApiSchemas): Record<string, JsonObject> {
   const failed = { description: 'A service answered with an error; the status is that of the service.' }
   return {
@@ -63,17 +60,14 @@ export function sharedErrors(schemas: ApiSchemas): Record<string, JsonObject> {
   }
 }
 
-/** An error that the operation declares itself. */
 export function ownError(status: number, description: string, schemas: ApiSchemas): JsonObject {
   return { description, content: contentOf(status, schemas) }
 }
 
-/** References to the shared answers that an operation may have. */
 export function sharedErrorsOf(operation: Operation): Record<string, JsonObject> {
   const statuses: (keyof typeof shared)[] = [302, 401, 403, 406, 429]
   const takesQuery = Object.keys(operation.query ?? {}).length > 0
   if (operation.body !== undefined || takesQuery || operation.path.includes('{')) statuses.push(400)
-  // Also where the service is optional, and missing.
   if (operation.path.includes('{') || operation.missingWhenDisabled || operation.path.startsWith('/managed/')) statuses.push(404)
   if (operation.body !== undefined) statuses.push(413, 415)
   if (operation.forward !== undefined || operation.handle !== undefined) statuses.push(502, 503, 504)
@@ -81,7 +75,6 @@ export function sharedErrorsOf(operation: Operation): Record<string, JsonObject>
   return { ...Object.fromEntries(references), default: { $ref: '#/components/responses/ServiceFailed' } }
 }
 
-/** Content by media type: the bodies that the codes with this status have. */
 function contentOf(status: number, schemas: ApiSchemas): JsonObject {
   const codes = (Object.keys(errorCodes) as ErrorCode[]).filter(
     (code) => errorCodes[code].status === status && !beforeOperations.has(code),

@@ -10,18 +10,15 @@ export class ApiSchemas {
   readonly #components: Record<string, JsonObject> = {}
   #converted: Record<'input' | 'output', Readonly<Record<string, JsonObject>>> | undefined
 
-  /** @param key Finds the schema again; unique among those with the same `io` */
   add(io: 'input' | 'output', key: string, schema: z.ZodType): void {
     this.#added[io].set(key, schema)
   }
 
-  /** The JSON schema that was added under the key; a reference when its schema has an id. */
   get(io: 'input' | 'output', key: string): JsonObject {
     this.#converted ??= { input: this.#convert('input'), output: this.#convert('output') }
     return this.#converted[io][key] ?? {}
   }
 
-  /** The same, but always a reference: a schema without an id becomes the component `name`. */
   reference(io: 'input' | 'output', key: string, name: string): JsonObject {
     const schema = this.get(io, key)
     if ('$ref' in schema) return schema
@@ -29,7 +26,6 @@ export class ApiSchemas {
     return { $ref: componentsPath + name }
   }
 
-  /** Components by name, in alphabetical order. */
   components(): Record<string, JsonObject> {
     return Object.fromEntries(Object.entries(this.#components).sort(([a], [b]) => (a < b ? -1 : 1)))
   }

@@ -19,11 +19,9 @@ import { createQueryRules, type QueryRule } from './parse-query.ts'
 
 interface OpenApiOptions {
   version: string
-  /** Base URL that clients use; relative to the document's own address when it is unknown. */
   serverUrl?: string
 }
 
-/** Every operation has its original id, typed parameters, the success answer and the error answers. */
 export function formatOpenApi(subjects: readonly Subject[], options: OpenApiOptions): JsonObject {
   const schemas = new ApiSchemas()
   addErrorSchemas(schemas)
@@ -51,20 +49,17 @@ const addressMark = 'https://address-of-the-server.invalid'
 /** Documents for as many addresses are kept as they are; they are large, and a client can make up addresses. */
 const maxKept = 8
 
-/** The document as it is served: formatted once, in JSON and in YAML, with the address that the client has used. */
 export class ApiDocument implements PrintedDocument {
   readonly #subjects: readonly Subject[]
   readonly #version: string
   readonly #formatted = new Map<'json' | 'yaml', Promise<readonly string[]>>()
   readonly #kept = new BoundedMap<string, Buffer>(maxKept)
 
-  /** Formats nothing before it is asked. */
   constructor(subjects: readonly Subject[], version: string) {
     this.#subjects = subjects
     this.#version = version
   }
 
-  /** @returns the same bytes each time, as long as they are kept */
   async print(format: 'json' | 'yaml', serverUrl: string): Promise<Buffer> {
     const key = `${format} ${serverUrl}`
     const kept = this.#kept.get(key)
@@ -79,7 +74,6 @@ export class ApiDocument implements PrintedDocument {
   }
 }
 
-/** Document text before and after the address of the server. */
 async function formatParts(format: 'json' | 'yaml', document: JsonObject): Promise<readonly string[]> {
   if (format === 'json') return formatJson(document).split(JSON.stringify(addressMark))
   const yaml = await formatYamlAside(formatJson(document), { isStranger: false })
@@ -98,7 +92,6 @@ function shownBody({ schema, shown }: BodyRule): z.ZodType {
   return shown ?? schema
 }
 
-/** Core operations come first. */
 function formatPaths(subjects: readonly Subject[], schemas: ApiSchemas): Record<string, JsonObject> {
   const paths: Record<string, JsonObject> = {}
   const named = new Map<string, PathTemplate>()
@@ -117,7 +110,6 @@ function formatPaths(subjects: readonly Subject[], schemas: ApiSchemas): Record<
 
 interface EntryContext {
   tag: string
-  /** Those of the path. */
   names: readonly string[]
   schemas: ApiSchemas
 }
@@ -155,7 +147,6 @@ function anyCredentials(): JsonObject[] {
   return Object.keys(securitySchemes).map((name) => ({ [name]: [] }))
 }
 
-/** What parameters of paths mean wherever they occur. */
 const pathParameters: Readonly<Record<string, string>> = {
   account: 'Name of the account.',
   application: 'Name of the application.',

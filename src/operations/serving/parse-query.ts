@@ -19,7 +19,6 @@ export interface ParsedQuery {
   otherQuery: Record<string, string>
 }
 
-/** What the declarations say, worked out once per operation. */
 export function createQueryRules(declared: Readonly<Record<string, z.ZodType>> = {}): QueryRule[] {
   return Object.entries(declared).map(([name, schema]) => ({
     name,
@@ -34,7 +33,6 @@ interface Definition {
   innerType?: { def: Definition }
 }
 
-/** Looks through optional and default wrappers at the type beneath. */
 function kindOf(schema: z.ZodType): Kind {
   let definition = schema.def as unknown as Definition
   while (definition.innerType !== undefined) definition = definition.innerType.def
@@ -98,7 +96,6 @@ function convert(rule: QueryRule, values: readonly string[]): QueryValue {
   return Number(first)
 }
 
-/** What a required parameter is that was sent without a value. */
 function emptyValue(rule: QueryRule, search: URLSearchParams): QueryValue {
   const empty = rule.kind === 'text' ? '' : rule.kind === 'list' ? [] : undefined
   return rule.required && search.has(rule.name) && rule.schema.safeParse(empty).success ? empty : undefined

@@ -30,7 +30,6 @@ const configuration = {
 export function referencePage(baseUrl: string): DirectAnswer {
   // Without the host, the page works behind a proxy whose headers are not believed, too.
   const base = new URL(baseUrl).pathname.replace(/\/$/, '')
-  // Requests are tried out with the session of the browser, which belongs to this origin.
   const settings = JSON.stringify({ ...configuration, servers: [{ url: base === '' ? '/' : base }] }).replaceAll('"', '&quot;')
   const page = `<!doctype html>
 <html lang="en">

@@ -20,7 +20,6 @@ import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 import { provedBySender } from '../demands.ts'
 import type { OperationExchange } from './exchange.ts'
 
-/** @throws {GatewayError} MISSING_BODY, UNREADABLE_BODY, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
 export async function readDeclaredBody(exchange: OperationExchange): Promise<ReadDocument | undefined> {
   const { operation, request } = exchange
   const rule = operation.body
@@ -92,7 +91,6 @@ export async function attachBody(exchange: OperationExchange, call: UpstreamCall
   call.headers = { 'content-type': 'application/json', 'content-length': length }
 }
 
-/** Headers about a body that goes on as it is. */
 function describeBytes({ headers }: FastifyRequest): Record<string, string> {
   const names = ['content-type', 'content-length', 'content-digest'] as const
   return Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])))

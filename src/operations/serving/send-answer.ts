@@ -24,17 +24,14 @@ export function takesYaml(request: FastifyRequest): boolean {
   return parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
 }
 
-/** YAML is made of what was read, even if all of it is. */
 const keepsAll: AnswerFilter = { apply: (answer) => answer, rights: '' }
 
-/** A call, and what is left out of its answer. */
 export interface FilteredCall {
   readonly service: ServiceName
   readonly call: UpstreamCall
   readonly filter: AnswerFilter | undefined
 }
 
-/** Answers with what the service has said, as far as the caller may see it. */
 export async function answerParsed(exchange: OperationExchange, parsed: FilteredCall): Promise<unknown> {
   const { operation, form, request, reply, parts } = exchange
   const { service, filter } = parsed
@@ -54,7 +51,6 @@ export async function answerParsed(exchange: OperationExchange, parsed: Filtered
   return sendDocument(exchange, operation.pick === undefined ? body : operation.pick(body, exchange), tag)
 }
 
-/** Undefined for what is no list, or not readable. */
 async function filterText(
   { status, text }: UpstreamAnswer,
   { call }: FilteredCall,
@@ -103,7 +99,6 @@ async function askForDocument(
   return { answered, tag: tag && deriveTag(tag, filter.rights), isUnchanged }
 }
 
-/** What Fairlead has built itself, or has looked into. */
 function sendDocument(
   { operation, parts, request, reply }: OperationExchange,
   value: unknown,
@@ -113,7 +108,6 @@ function sendDocument(
   return sendValue(request, reply, operation.success ?? 200, value, validation)
 }
 
-/** Answers with what a handler has returned. */
 export async function answerValue(
   exchange: OperationExchange,
   value: unknown,
