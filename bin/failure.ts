@@ -1,6 +1,6 @@
 /** Errors that end a command: one line with cause and remedy. */
 
-import { explainListeningFault, portSettings } from '../src/http/listening-fault.ts'
+import { explainListeningFault, portSettings } from '../src/http/ports.ts'
 import type { HttpSettings } from '../src/http/settings.ts'
 import { explainDatabaseFault } from '../src/storage/database-fault.ts'
 

@@ -3,9 +3,16 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
 import { type FileLock, lockFile } from '../storage/file-lock.ts'
-import type { AuditSink } from './audit-sink.ts'
 import { type ChainHead, chainStart, parseRecord, sealEvents } from './chain.ts'
-import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, matchesQuery, toPage } from './event.ts'
+import {
+  type AuditEvent,
+  type AuditPage,
+  type AuditQuery,
+  type AuditRecord,
+  type AuditSink,
+  matchesQuery,
+  toPage,
+} from './event.ts'
 import { dropIncompleteLine, firstLine, lastLine, linesOf } from './lines.ts'
 
 interface FileSinkOptions {

@@ -1,7 +1,7 @@
 /** Opens the sink that the settings name; the code of the others is not loaded. */
 import type { Writable } from 'node:stream'
-import type { AuditSink } from './audit-sink.ts'
 import { type ChainHead, chainStart, sealEvents } from './chain.ts'
+import type { AuditSink } from './event.ts'
 import type { SinkSettings } from './settings.ts'
 
 /** @throws {Error} when it cannot be used; the message says what to do */

@@ -4,9 +4,16 @@ import { setImmediate } from 'node:timers/promises'
 import { toUserKey } from '../names/user-name.ts'
 import { inTransaction } from '../storage/database.ts'
 import { openPrivateDatabase } from '../storage/private-files.ts'
-import type { AuditSink } from './audit-sink.ts'
 import { type ChainHead, chainStart, formatCanonical, parseRecord, sealEvents } from './chain.ts'
-import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, namesApplication, toPage } from './event.ts'
+import {
+  type AuditEvent,
+  type AuditPage,
+  type AuditQuery,
+  type AuditRecord,
+  type AuditSink,
+  namesApplication,
+  toPage,
+} from './event.ts'
 
 /** The columns beside the record serve the search; `readAuditFile` compares them with it. */
 const schema = `

@@ -12,7 +12,7 @@ import { permissionServiceKeys, toPermissionServiceSettings } from '../backends/
 import { BackendKeys, type BackendSurroundings, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import { consoleSettings } from '../console/settings.ts'
 import { deckPluginKeys, toDeckPluginSettings } from '../deck-plugins/settings.ts'
-import { portSettings } from '../http/listening-fault.ts'
+import { portSettings } from '../http/ports.ts'
 import { toBrowserAddress } from '../http/origin.ts'
 import { type HttpSettings, httpKeys, toHttpSettings } from '../http/settings.ts'
 import { integrationKeys, toIntegrationSettings } from '../integrations/settings.ts'

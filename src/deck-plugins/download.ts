@@ -1,5 +1,7 @@
 /** Fetches lists and archives of plug-ins. */
 import { createHash } from 'node:crypto'
+import semver from 'semver'
+import { z } from 'zod'
 import {
   addressFrom,
   createOutsideCalls,
@@ -10,7 +12,7 @@ import {
 } from '../backends/outside/call-outside.ts'
 import type { OutsideSettings } from '../backends/outside/settings.ts'
 import type { ServiceTls } from '../services/service-tls.ts'
-import type { PluginRelease } from './releases.ts'
+import { zipEntries } from '../storage/zip.ts'
 
 const maxArchiveBytes = 32 * 1024 * 1024
 const timeoutMs = 30_000
@@ -58,4 +60,98 @@ export function createDownloads({ restrictions, lists, front50Urls, tls = {} }: 
   }
 
   return { list: async (url) => JSON.parse((await fetchBytes(url)).toString('utf8')) as unknown, archive }
+}
+
+const maxBytes = 8 * 1024 * 1024
+const maxFiles = 500
+/** Within a bundle for several services. */
+const deckArchive = 'deck.zip'
+
+/**
+ * A release is an archive of Deck's files, or one that holds an archive for each service. Only files outside of folders have an
+ * address, so no other is unpacked.
+ *
+ * @throws {Error} the archive is damaged, too large, or not for Deck
+ */
+export async function readBundle(archive: Uint8Array): Promise<ReadonlyMap<string, Buffer>> {
+  const inner = await unpack(archive, (name) => name === deckArchive, maxArchiveBytes)
+  return unpack(inner.get(deckArchive) ?? archive, (name) => !/[/\\]|\.zip$/.test(name), maxBytes)
+}
+
+async function unpack(
+  archive: Uint8Array,
+  isWanted: (name: string) => boolean,
+  most: number,
+): Promise<ReadonlyMap<string, Buffer>> {
+  const files = new Map<string, Buffer>()
+  let left = most
+  for (const entry of zipEntries(archive)) {
+    if (!isWanted(entry.name)) continue
+    if (files.size === maxFiles) throw new Error(`it has more than ${maxFiles} files`)
+    const bytes = await entry.unpack(left)
+    if (bytes === undefined) throw new Error(`it has more than ${most} bytes`)
+    left -= bytes.length
+    files.set(entry.name, bytes)
+  }
+  return files
+}
+
+const Release = z.looseObject({
+  version: z.string().regex(/^[\w.+-]{1,100}$/),
+  url: z.string(),
+  requires: z.string().nullish(),
+  sha512sum: z.string().nullish(),
+})
+
+const Plugin = z.looseObject({
+  id: z.string().regex(/^[\w.-]{1,200}$/),
+  name: z.string().nullish(),
+  releases: z.array(z.unknown()),
+})
+
+export interface PluginRelease {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly url: string
+  readonly sha512sum: string | undefined
+  readonly isForDeck: boolean
+}
+
+export function readReleases(list: unknown): PluginRelease[] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((entry) => {
+    const plugin = Plugin.safeParse(entry)
+    if (!plugin.success) return []
+    const { id, name, releases } = plugin.data
+    return releases.flatMap((one) => {
+      const release = Release.safeParse(one)
+      if (!release.success) return []
+      const { version, url, requires, sha512sum } = release.data
+      return [
+        { id, name: name || id, version, url, sha512sum: sha512sum || undefined, isForDeck: /\bdeck\b/i.test(requires ?? '') },
+      ]
+    })
+  })
+}
+
+export function chooseRelease(
+  releases: readonly PluginRelease[],
+  id: string,
+  version: string | undefined,
+): PluginRelease | undefined {
+  const own = releases.filter((release) => release.id === id)
+  if (version !== undefined) return own.find((release) => release.version === version)
+  return own
+    .filter(({ isForDeck }) => isForDeck)
+    .sort(byVersion)
+    .at(-1)
+}
+
+function byVersion(left: PluginRelease, right: PluginRelease): number {
+  const [one, other] = [
+    semver.coerce(left.version, { includePrerelease: true }),
+    semver.coerce(right.version, { includePrerelease: true }),
+  ]
+  return one === null || other === null ? (one === null ? -1 : 1) : semver.compare(one, other)
 }

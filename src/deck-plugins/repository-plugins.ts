@@ -3,12 +3,18 @@ import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../caches/bounded-map.ts'
 import { GatewayError } from '../errors.ts'
 import type { DeckPlugin } from '../operations/deck-plugins.ts'
+import { readJson } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
-import { readJson } from '../upstreams/read-answer.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
-import { readBundle } from './bundle.ts'
-import { createDownloads, type DownloadSettings, type Downloads } from './download.ts'
-import { chooseRelease, type PluginRelease, readReleases } from './releases.ts'
+import {
+  chooseRelease,
+  createDownloads,
+  type DownloadSettings,
+  type Downloads,
+  type PluginRelease,
+  readBundle,
+  readReleases,
+} from './download.ts'
 import type { DeckPluginSettings } from './settings.ts'
 
 interface RepositoryOptions {

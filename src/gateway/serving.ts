@@ -1,20 +1,19 @@
 /** The request steps, the server with its routes, and the ports. */
 import type { RequestListener, Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 import { withReloaded } from '../backends/infrastructure/setting-keys.ts'
 import type { Config } from '../config/config.ts'
 import { mountConsole } from '../console/console.ts'
 import { createBodyBounds } from '../http/body-bounds.ts'
 import { applyCors } from '../http/cors.ts'
-import { refuseCsrf } from '../http/csrf.ts'
 import { toBrowserAddress } from '../http/origin.ts'
 import { type OpenPorts, openPorts } from '../http/ports.ts'
 import { recordAnswer } from '../http/record-answer.ts'
 import type { PortKind, RequestStep } from '../http/request-state.ts'
 import { createHttpServer } from '../http/server.ts'
-import { shedRequests } from '../http/shedding.ts'
-import { answerOptions, dropForgedIdentity } from '../http/steps.ts'
+import { answerOptions, dropForgedIdentity, refuseCsrf, shedRequests } from '../http/steps.ts'
 import { labelUpstreamLimits, RequestLimit } from '../limits/limit-requests.ts'
 import { refuseLoginCsrf } from '../login/login-csrf.ts'
 import type { Login } from '../login/open-login.ts'
@@ -26,7 +25,6 @@ import { mountOperations } from '../operations/serving/mount.ts'
 import type { ServiceName } from '../services/services.ts'
 import { logError } from '../telemetry/log.ts'
 import type { AccessParts, Stores } from './access.ts'
-import { describeChanges } from './changed-settings.ts'
 import type { Gateway, GatewayContext } from './context.ts'
 import type { Operations } from './platform.ts'
 import type { Services } from './services.ts'
@@ -176,4 +174,30 @@ function describeListener(login: Login, address: string, listener: PortKind): st
       ? `guarded by login: ${methods.join(', ')}`
       : 'open to all clients as the user anonymous, without any login'
   return `listening on ${address}, ${guard}`
+}
+
+const partNames: Readonly<Record<keyof Config, string>> = {
+  upstreams: 'services',
+  http: 'listener, addresses, cross-origin rules',
+  rateLimit: 'rate limits',
+  sessions: 'sessions',
+  redis: 'Redis',
+  login: 'login',
+  permissions: 'permissions',
+  operations: 'operations',
+  applicationCache: 'list of applications',
+  banners: 'banners',
+  deckPlugins: 'plugins of Deck',
+  integrations: 'services outside the platform',
+  console: 'web console',
+  live: 'event streams',
+  backends: 'embedded back ends',
+  standby: 'engines that stand by',
+  telemetry: 'log, health and traces',
+  audit: 'audit log',
+}
+
+function describeChanges(current: Config, next: Config): string[] {
+  const names = Object.entries(partNames) as [keyof Config, string][]
+  return names.flatMap(([part, name]) => (isDeepStrictEqual(current[part], next[part]) ? [] : [name]))
 }

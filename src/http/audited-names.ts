@@ -1,7 +1,7 @@
 /** Names and ids in query and body that identify the resource of a change. */
 import { fieldOf, isObject, objectsOf } from '../json/values.ts'
 import { concealSecrets } from '../telemetry/conceal-secrets.ts'
-import { queryOf } from './query.ts'
+import { queryOf } from './request-target.ts'
 
 const maxLength = 300
 /** Who searches for an application must find what was done to it, also where many were changed at once. */

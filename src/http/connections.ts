@@ -9,9 +9,7 @@ import { awaitInvitation } from '../json/bodies/expect-continue.ts'
 import { boundChunks } from '../json/bodies/tiny-chunks.ts'
 import { dropBody, dropRequests } from '../runtime/drop-input.ts'
 import { carrierOf, replaceEnd, stopAccepting, unsentBytes } from '../runtime/sockets.ts'
-import { reservedConnections } from './connection-bound.ts'
-import { connectRefused, formatRefusal, toClientError, tooManyConnections } from './connection-refusals.ts'
-import { linger } from './linger.ts'
+import { connectRefused, formatRefusal, linger, toClientError, tooManyConnections } from './connection-refusals.ts'
 import type { Overload } from './overload.ts'
 import { takeInput } from './take-input.ts'
 
@@ -80,6 +78,8 @@ interface Turn {
   isRunning: boolean
 }
 
+/** Connections beyond the bound that may still ask for what is served always: probes, metrics, logins. */
+export const reservedConnections = 32
 const maxPipelined = 32
 const idleCheckMs = 50
 /** Share of the bound; with fewer, a further excess is logged again. */

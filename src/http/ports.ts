@@ -2,9 +2,9 @@
 import type { RequestListener, Server } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Keep } from '../concurrency/open-parts.ts'
+import { readDescriptorLimit } from '../runtime/descriptor-limit.ts'
 import type { TlsFiles } from '../tls/tls-files.ts'
-import { defaultMaxConnections } from './connection-bound.ts'
-import { Connections, type ConnectionTimes, connectionTimes } from './connections.ts'
+import { Connections, type ConnectionTimes, connectionTimes, reservedConnections } from './connections.ts'
 import { createEncryptedServer, createExtraListeners, createPlainServer, listenOn, type ServerOptions } from './listeners.ts'
 import { Overload } from './overload.ts'
 import type { PortKind } from './request-state.ts'
@@ -71,4 +71,49 @@ function createOverload({ settings, keptPaths, onShed, log }: PortsOptions): Ove
         ? log.warn('overloaded: requests that wait too long are rejected, those of low priority first')
         : log.info('no longer overloaded: every request is served'),
   })
+}
+
+interface ListeningFault {
+  readonly code: string | undefined
+  readonly address: string | undefined
+  readonly port: number | undefined
+  readonly key: string
+}
+
+export function portSettings({ port, listeners }: Pick<HttpSettings, 'port' | 'listeners'>): [key: string, port: number][] {
+  const ports: [string, number | undefined][] = [
+    ['server.port (SERVER_PORT)', port],
+    ['default.apiPort', listeners.apiPort],
+    ['default.legacyServerPort', listeners.legacyPort],
+    ['management.server.port', listeners.managementPort],
+  ]
+  return ports.flatMap(([key, number]) => (number === undefined || number === 0 ? [] : [[key, number]]))
+}
+
+export function explainListeningFault({ code, address, port, key }: ListeningFault): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} is in use. Stop what listens there, or set ${key}.`
+    case 'EACCES':
+      return `This user may not listen on port ${port}. Set ${key} to a number above 1023, or give the process CAP_NET_BIND_SERVICE.`
+    case 'EADDRNOTAVAIL':
+      return `This machine does not have the address ${address}. Correct server.address.`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The name ${address} has no address. Correct server.address.`
+    case 'EMFILE':
+    case 'ENFILE':
+      return `This process has too many open files to listen on ${address}. Raise the limit (ulimit -n, or LimitNOFILE of systemd).`
+    default:
+      return `Nothing can listen on ${address}:${port} (${code}). Correct server.address or ${key}.`
+  }
+}
+
+/** Services, stores and files need descriptors, too. */
+const shareForClients = 0.75
+/** An idle connection takes some 15 KB. */
+const mostByDefault = 10_000
+
+export function defaultMaxConnections(descriptorLimit = readDescriptorLimit()): number {
+  return Math.max(1, Math.min(mostByDefault, Math.floor(descriptorLimit * shareForClients) - reservedConnections))
 }

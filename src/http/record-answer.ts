@@ -5,7 +5,7 @@ import type { LineBudget } from '../telemetry/line-budget.ts'
 import { logAccess, type Outcome } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { noteThatCounts } from './audited-answers.ts'
-import { networkOf } from './network.ts'
+import { networkOf } from './forwarded.ts'
 import { noteProven } from './overload.ts'
 
 interface AnswerRecords {

@@ -1,6 +1,6 @@
 /** Events that clients without login can repeat: one audit record for the first, one for the count of the rest. */
 import type { AuditEvent } from '../audit/event.ts'
-import { networkOf } from './network.ts'
+import { networkOf } from './forwarded.ts'
 
 const intervalMs = 60_000
 /** Beyond so many different ones in an interval, only the number is kept: many callers must not fill the disk either. */

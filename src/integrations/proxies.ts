@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts'
 import type { Answer } from '../net/call.ts'
 import { callConfigured } from '../net/call-configured.ts'
 import { encodeSegments } from '../net/encode-path.ts'
-import { isRedirect, maxRedirects } from '../upstreams/redirects.ts'
+import { isRedirect, maxRedirects } from '../upstreams/call-target.ts'
 import type { ProxySettings } from './settings.ts'
 
 export interface ProxyRequest {

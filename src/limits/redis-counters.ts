@@ -1,8 +1,8 @@
 /** Rate limit counters in Redis, shared by replicas: one hash per window. */
 import type { FastifyBaseLogger } from 'fastify'
+import { within } from '../concurrency/within.ts'
 import { createRedisScript, type Redis } from '../redis/redis.ts'
 import { type Charge, type ChargeResult, type Counters, costIn } from './counters.ts'
-import { withTimeout } from './redis-timeout.ts'
 
 /** While Redis fails, one request in this time tries it again, and none waits for it. */
 const pauseMs = 1000
@@ -99,4 +99,12 @@ export async function chargeIn(redis: Redis, key: string, { periodMs, cost, coun
 
 function isNumbers(answer: unknown): answer is number[] {
   return Array.isArray(answer) && answer.length > 2 && answer.every((value) => typeof value === 'number')
+}
+
+const timeoutMs = 250
+
+export function withTimeout<T>(answer: Promise<T>): Promise<T> {
+  return within(timeoutMs, answer, () => {
+    throw new Error(`no answer within ${timeoutMs} ms`)
+  })
 }

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../caches/bounded-map.ts'
 import { createCache, type ExpiringCache } from '../caches/expiring-cache.ts'
 import { adviceFor, isWrongType, type Redis } from '../redis/redis.ts'
-import { withTimeout } from './redis-timeout.ts'
+import { withTimeout } from './redis-counters.ts'
 
 export interface RunTimeLimits {
   /** Requests by user, client program (`app:name`) or `anonymous`. */

@@ -4,10 +4,9 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { ServiceName } from '../services/services.ts'
-import { jsonList } from '../upstreams/answer-form.ts'
+import { jsonList, readJson } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
-import { readJson } from '../upstreams/read-answer.ts'
-import { countOf, type StateCounts, statePartOf } from '../upstreams/state-counts.ts'
+import { countOf, type StateCounts, statePartOf } from '../upstreams/upstream-call.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { Part } from './source.ts'
 

@@ -7,7 +7,7 @@ import type { FastifyRequest } from 'fastify'
 import { BoundedMap } from '../caches/bounded-map.ts'
 import { GatewayError } from '../errors.ts'
 import { setCookie } from '../http/cookies.ts'
-import { queryOf } from '../http/query.ts'
+import { queryOf } from '../http/request-target.ts'
 import { elapsedMs } from '../settings/time-span.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** Login with user name and password, by form or HTTP Basic. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { queryOf } from '../http/query.ts'
+import { queryOf } from '../http/request-target.ts'
 import { readForm } from '../http/read-form.ts'
 import type { User } from '../http/request-state.ts'
 import { findNameObjection } from '../names/user-name.ts'

@@ -2,57 +2,46 @@
 import { createAccessOperations } from './access/explain-access.ts'
 import type { Operation, Subject } from './operation.ts'
 import { accountOperations } from './resources/accounts.ts'
-import { adminOperations } from './resources/admin.ts'
 import { apiTokenOperations } from './resources/api-tokens.ts'
-import { applicationOperations } from './resources/applications.ts'
-import { artifactOperations } from './resources/artifacts.ts'
+import { applicationOperations, projectOperations } from './resources/applications.ts'
 import { auditOperations } from './resources/audit.ts'
-import { authOperations } from './resources/auth.ts'
-import { bakeryOperations } from './resources/bakery.ts'
-import { bannerOperations } from './resources/banners.ts'
-import { buildOperations } from './resources/builds.ts'
+import { adminOperations, authOperations, loginSessionOperations } from './resources/auth.ts'
+import { buildOperations, integrationOperations } from './resources/builds.ts'
 import { canaryOperations } from './resources/canaries.ts'
 import { capabilityOperations } from './resources/capabilities.ts'
-import { cleanupOperations } from './resources/cleanup.ts'
-import { ecsOperations, storedDataOperations } from './resources/cloud-extras.ts'
-import { clusterOperations } from './resources/clusters.ts'
-import { cronOperations } from './resources/cron.ts'
 import { deliveryOperations } from './resources/delivery.ts'
-import { deliveryConfigOperations } from './resources/delivery-configs.ts'
 import { entityTagOperations } from './resources/entity-tags.ts'
 import { environmentOperations } from './resources/environments.ts'
-import { executionStreamOperations, taskStreamOperations } from './resources/event-streams.ts'
-import { executionOperations } from './resources/executions.ts'
+import { executionOperations, executionStreamOperations, taskStreamOperations } from './resources/executions.ts'
 import { expressionOperations } from './resources/expressions.ts'
 import { formUserOperations } from './resources/form-users.ts'
-import { chartOperations, imageOperations } from './resources/images.ts'
-import { infrastructureOperations } from './resources/infrastructure.ts'
-import { instanceOperations } from './resources/instances.ts'
-import { integrationOperations } from './resources/integrations.ts'
-import { jobOperations } from './resources/jobs.ts'
-import { loadBalancerOperations } from './resources/load-balancers.ts'
-import { loginSessionOperations } from './resources/login-sessions.ts'
-import { managedOperations } from './resources/managed.ts'
-import { managedApplicationOperations } from './resources/managed-applications.ts'
-import { managedResourceOperations } from './resources/managed-resources.ts'
-import { networkOperations } from './resources/networks.ts'
+import { artifactOperations, bakeryOperations, chartOperations, imageOperations } from './resources/images.ts'
+import {
+  ecsOperations,
+  infrastructureOperations,
+  searchOperations,
+  snapshotOperations,
+  storedDataOperations,
+} from './resources/infrastructure.ts'
+import {
+  cleanupOperations,
+  deliveryConfigOperations,
+  managedApplicationOperations,
+  managedOperations,
+  managedResourceOperations,
+} from './resources/managed.ts'
 import { notificationOperations } from './resources/notifications.ts'
-import { outsideOperations } from './resources/outside-services.ts'
 import { pipelineStartOperations } from './resources/pipeline-starts.ts'
 import { orderOperations, pipelineOperations } from './resources/pipelines.ts'
-import { deckPluginOperations, pluginOperations } from './resources/plugins.ts'
-import { projectOperations } from './resources/projects.ts'
-import { searchOperations } from './resources/search.ts'
+import { bannerOperations, deckPluginOperations, outsideOperations, pluginOperations } from './resources/plugins.ts'
 import { secretOperations } from './resources/secrets.ts'
-import { securityGroupOperations } from './resources/security-groups.ts'
-import { serverGroupOperations } from './resources/server-groups.ts'
-import { snapshotOperations } from './resources/snapshots.ts'
+import { loadBalancerOperations, networkOperations, securityGroupOperations } from './resources/security-groups.ts'
+import { clusterOperations, instanceOperations, jobOperations, serverGroupOperations } from './resources/server-groups.ts'
 import { strategyOperations } from './resources/strategies.ts'
 import { doctorOperations, systemOperations } from './resources/system.ts'
 import { taskOperations } from './resources/tasks.ts'
 import { templateOperations } from './resources/templates.ts'
-import { triggerEventOperations } from './resources/trigger-events.ts'
-import { webhookOperations } from './resources/webhooks.ts'
+import { cronOperations, triggerEventOperations, webhookOperations } from './resources/trigger-events.ts'
 
 const rows: readonly (readonly [name: string, description: string, operations: readonly Operation[]])[] = [
   [

@@ -5,7 +5,7 @@ import { type Environments, environmentsOf } from '../environments/derivation.ts
 import { fieldOf, type JsonObject, numberOf, objectOf, textOf } from '../json/values.ts'
 import { pathTo } from '../net/encode-path.ts'
 import type { ServiceName } from '../services/services.ts'
-import type { UpstreamAnswer } from '../upstreams/read-answer.ts'
+import type { UpstreamAnswer } from '../upstreams/answer-form.ts'
 import type { UpstreamCall } from '../upstreams/upstream-call.ts'
 import { readList, readListIfAny, readObject } from './upstream-shape.ts'
 

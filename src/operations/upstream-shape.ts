@@ -2,7 +2,7 @@
 import { GatewayError } from '../errors.ts'
 import { isObject, type JsonObject } from '../json/values.ts'
 import type { ServiceName } from '../services/services.ts'
-import { readJson, type UpstreamAnswer } from '../upstreams/read-answer.ts'
+import { readJson, type UpstreamAnswer } from '../upstreams/answer-form.ts'
 
 export function checkObject(answer: unknown, service: ServiceName): JsonObject {
   if (isObject(answer)) return answer

@@ -5,7 +5,7 @@ import { parsePermissionView } from '../rights/permission-view.ts'
 import type { PermissionView } from '../rights/permissions.ts'
 import { jsonList } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
-import { readJson, type UpstreamAnswer } from '../upstreams/read-answer.ts'
+import { readJson, type UpstreamAnswer } from '../upstreams/answer-form.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 
 const attempts = 3

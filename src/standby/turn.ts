@@ -1,21 +1,25 @@
 /** The turn of one engine to write: the lock of its data directory, the lease, and the copy. */
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import { z } from 'zod'
 import { DirectoryInUse, lockDataDir } from '../backends/hosting/lock.ts'
+import { KubeClient } from '../backends/infrastructure/providers/kubernetes/api/client.ts'
+import { inClusterAccess } from '../backends/infrastructure/providers/kubernetes/api/in-cluster.ts'
+import { openRedis } from '../redis/open-redis.ts'
+import type { RedisSettings } from '../redis/settings.ts'
 import type { FileLock } from '../storage/file-lock.ts'
+import { writePrivateFile } from '../storage/private-files.ts'
 import { Copy, checkLitestream, restoreCopy } from './copy.ts'
-import type { Lease, TakenLease } from './lease.ts'
-import { type LeasePlace, openLease } from './open-lease.ts'
-import {
-  describeOutdated,
-  isCurrent,
-  readServedDirectory,
-  type ServedDirectory,
-  writeServedDirectory,
-} from './served-directory.ts'
+import { createKubernetesLease } from './kubernetes-lease.ts'
+import { Lease, type LeaseRecord, type LeaseStore, type TakenLease } from './lease.ts'
+import { createRedisLease } from './redis-lease.ts'
+import type { StandbySettings } from './settings.ts'
 
-export interface TurnPlace extends LeasePlace {
+interface TurnPlace extends LeasePlace {
   readonly dataDir: string
 }
 
@@ -119,4 +123,78 @@ async function lockWhenFree(dataDir: string, { waits, signal, log }: TurnOptions
     }
   }
   return undefined
+}
+
+const requestTimeoutMs = 1000
+
+interface LeasePlace {
+  readonly standby: StandbySettings
+  readonly redis: RedisSettings | undefined
+}
+
+interface LeaseOptions {
+  readonly dataDir: string
+  readonly directoryId: string
+  readonly log: FastifyBaseLogger
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+async function openLease(place: LeasePlace, { dataDir, directoryId, log, env }: LeaseOptions): Promise<Lease> {
+  const store = await openStore(place, { log, env })
+  // A directory that was copied, also with its id, is another one.
+  const id = hash('sha256', JSON.stringify([hostname(), dataDir, directoryId])).slice(0, 32)
+  return new Lease({ store, owner: { id, holder: hostname() }, log })
+}
+
+async function openStore({ standby, redis }: LeasePlace, { log, env }: Pick<LeaseOptions, 'log' | 'env'>): Promise<LeaseStore> {
+  if (standby.lease === 'redis' && redis !== undefined) return createRedisLease(await openRedis(redis, log))
+  const access = await inClusterAccess({ host: env['KUBERNETES_SERVICE_HOST'], port: env['KUBERNETES_SERVICE_PORT'] })
+  const client = new KubeClient(access, { log, requestTimeoutMs, retries: { maxAttempts: 1, pauseMs: 0 } })
+  return createKubernetesLease(client, access.namespace ?? 'default')
+}
+
+/** Not part of backups: it belongs to this very directory. */
+const servedDirectoryName = 'lease.json'
+
+const Served = z.object({ id: z.string(), term: z.int().optional(), copy: z.string().optional() })
+type ServedDirectory = z.infer<typeof Served>
+
+/** For the process that holds the lock of the directory. @throws {Error} when the file is damaged or cannot be written */
+function readServedDirectory(dataDir: string): ServedDirectory {
+  const file = join(dataDir, servedDirectoryName)
+  if (!existsSync(file)) {
+    const fresh = { id: randomUUID() }
+    writeServedDirectory(dataDir, fresh)
+    return fresh
+  }
+  try {
+    return Served.parse(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (cause) {
+    throw new Error(`${file} is damaged. Remove it; the directory then counts as one that was not served before.`, { cause })
+  }
+}
+
+function writeServedDirectory(dataDir: string, served: ServedDirectory): void {
+  writePrivateFile(join(dataDir, servedDirectoryName), JSON.stringify(served))
+}
+
+function hasDatabase(dataDir: string): boolean {
+  return existsSync(join(dataDir, 'backends.db'))
+}
+
+/** Whether nothing was written elsewhere since. @param before The lease as the former holder left it */
+function isCurrent({ term }: ServedDirectory, before: LeaseRecord | undefined): boolean {
+  if (before?.written === undefined) return true
+  // A holder that ended before it could note in the lease that it writes has noted it in its directory.
+  return term === before.written || term === before.term
+}
+
+function describeOutdated(dataDir: string, { term }: ServedDirectory, before: LeaseRecord, removal: string): string {
+  const found = hasDatabase(dataDir)
+    ? `The data directory ${dataDir} has what was written until ${term === undefined ? 'there was a lease' : `term ${term}`}`
+    : `The data directory ${dataDir} is empty`
+  return (
+    `${found}, but term ${before.written} on ${before.holder} has written since, elsewhere. Start the engine with that directory, or ` +
+    `restore its backup here and remove the lease (${removal}): then this directory counts. With backends.copy, a standby restores it.`
+  )
 }

@@ -3,10 +3,17 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { GatewayError } from '../errors.ts'
 import { parseEntityTag, weakened } from '../net/validators.ts'
 import type { ServiceName } from '../services/services.ts'
-import { type AnswerForm, judgeAnswer, misfit } from './answer-form.ts'
+import {
+  type AnswerForm,
+  answerCodingOf,
+  judgeAnswer,
+  maxQuickUnpackBytes,
+  misfit,
+  textOfError,
+  unpackAtOnce,
+  upstreamFailed,
+} from './answer-form.ts'
 import { type AnswerSource, type ClientAnswer, type ClientAnswerOptions, firstOf } from './client-answer.ts'
-import { upstreamFailed } from './read-answer.ts'
-import { answerCodingOf, maxQuickUnpackBytes, textOfError, unpackAtOnce } from './unpack.ts'
 import { clientGone } from './upstream-errors.ts'
 
 export interface AnswerHead {

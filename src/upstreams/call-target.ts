@@ -5,6 +5,7 @@ import { type Connection, codedError, type OutgoingBody, type OutgoingHead, type
 import { RequestBody } from '../proxy/request-body.ts'
 import type { Sweep } from '../proxy/sweep.ts'
 import { backendKeyHeader } from '../services/backend-place.ts'
+import { isReadMethod } from '../telemetry/methods.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { type CallClass, pathOf, type UpstreamCall } from './upstream-call.ts'
 
@@ -91,3 +92,24 @@ function toRequestBody(stream: Readable, { endpoint, text }: UpstreamTarget, con
 }
 
 const nothingKept = { maxReplayBytes: 0, maxReplayTotalBytes: 0 }
+
+export const maxRedirects = 5
+
+const redirects = new Set([301, 302, 303, 307, 308])
+
+export function isRedirect(status: number): boolean {
+  return redirects.has(status)
+}
+
+/**
+ * The path to ask instead, relative to the base URL of the service; undefined when the redirect is not followed.
+ *
+ * @param asked The request that was answered with the redirect
+ */
+export function redirectPath({ endpoint, method, path }: UpstreamTarget, location: string | undefined): string | undefined {
+  if (location === undefined || !isReadMethod(method)) return undefined
+  const { origin, basePath } = endpoint
+  const url = URL.parse(location, origin + path)
+  if (url === null || url.origin !== origin || !url.pathname.startsWith(`${basePath}/`)) return undefined
+  return url.pathname.slice(basePath.length) + url.search
+}

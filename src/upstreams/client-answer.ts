@@ -3,8 +3,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Transform, Writable } from 'node:stream'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
 import { parseEntityTag, weakened } from '../net/validators.ts'
-import { isEmptyByStatus } from './read-answer.ts'
-import { answerCodingOf } from './unpack.ts'
+import { answerCodingOf, isEmptyByStatus } from './answer-form.ts'
 
 export interface AnswerReceiver {
   /** What has to be done before the client sees anything of a good answer; the service waits meanwhile. May reject. */

@@ -6,6 +6,7 @@ import type { Connection, ConnectionFailure, ResponseReceiver } from '../proxy/c
 import { toHeaderRecord } from '../proxy/response-headers.ts'
 import type { ResponseHead } from '../proxy/response-reader.ts'
 import type { CallSpan } from '../telemetry/open-tracing.ts'
+import { isEmptyByStatus } from './answer-form.ts'
 import {
   type AnswerHead,
   ErrorBody,
@@ -15,12 +16,10 @@ import {
   type Phase,
   Streaming,
 } from './answer-phases.ts'
-import { createTarget, sendTarget, type UpstreamTarget } from './call-target.ts'
+import { createTarget, maxRedirects, redirectPath, sendTarget, type UpstreamTarget } from './call-target.ts'
 import { ClientAnswer } from './client-answer.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
-import { isEmptyByStatus } from './read-answer.ts'
-import { maxRedirects, redirectPath } from './redirects.ts'
 import type { UpstreamCall } from './upstream-call.ts'
 import { clientGone, maxInformational, onlyInformational, toGatewayError, unfollowed } from './upstream-errors.ts'
 import type { Upstreams } from './upstreams.ts'

@@ -1,7 +1,7 @@
 /** Identical reads at the same moment, which share one call to the service. */
 import type { ServiceName } from '../services/services.ts'
+import type { UpstreamAnswer } from './answer-form.ts'
 import { decidesAnswer, type IdentityHeaders } from './identity.ts'
-import type { UpstreamAnswer } from './read-answer.ts'
 
 export interface Read {
   readonly service: ServiceName

@@ -5,8 +5,8 @@ import type { Connection, ConnectionFailure, ResponseReceiver } from '../proxy/c
 import { toHeaderRecord } from '../proxy/response-headers.ts'
 import type { ResponseHead } from '../proxy/response-reader.ts'
 import type { ServiceName } from '../services/services.ts'
+import { answerCodingOf, answerTooLarge, textOfError, unpack } from './answer-form.ts'
 import { sendTarget, type UpstreamTarget } from './call-target.ts'
-import { answerCodingOf, answerTooLarge, textOfError, unpack } from './unpack.ts'
 import { maxInformational, onlyInformational, tooLate } from './upstream-errors.ts'
 
 export interface WholeAnswer {

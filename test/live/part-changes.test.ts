@@ -4,8 +4,7 @@ import test from 'node:test'
 import pino from 'pino'
 import { PartChanges } from '../../src/live/part-changes.ts'
 import type { Part } from '../../src/live/source.ts'
-import type { StateCounts } from '../../src/upstreams/state-counts.ts'
-import type { UpstreamCall } from '../../src/upstreams/upstream-call.ts'
+import type { StateCounts, UpstreamCall } from '../../src/upstreams/upstream-call.ts'
 import type { Upstreams } from '../../src/upstreams/upstreams.ts'
 
 interface Services {

@@ -15,7 +15,7 @@ import {
   readStateCount,
   readStateCounts,
   type StateCounts,
-} from '../../upstreams/state-counts.ts'
+} from '../../upstreams/upstream-call.ts'
 import type { BackendSettings } from '../backend.ts'
 import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker.ts'
 

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { BoundedMap } from '../../caches/bounded-map.ts'
-import { networkOf } from '../../http/network.ts'
+import { networkOf } from '../../http/forwarded.ts'
 import { toUserKey } from '../../names/user-name.ts'
 
 export interface Guess {

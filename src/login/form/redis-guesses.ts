@@ -1,7 +1,7 @@
 /** Wrong passwords in Redis, counted by all replicas together: one key per counter, whose time to live is how full it is. */
 import { hash } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
-import { withTimeout } from '../../limits/redis-timeout.ts'
+import { withTimeout } from '../../limits/redis-counters.ts'
 import { createRedisScript, type Redis } from '../../redis/redis.ts'
 import {
   type CounterName,

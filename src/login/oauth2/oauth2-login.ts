@@ -3,7 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import { GatewayError } from '../../errors.ts'
 import { callerOf } from '../../http/caller.ts'
 import type { Page, Site } from '../../http/page.ts'
-import { queryOf } from '../../http/query.ts'
+import { queryOf } from '../../http/request-target.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import type { LoginReport } from '../../rights/permissions.ts'

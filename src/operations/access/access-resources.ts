@@ -3,7 +3,7 @@ import { isObject, type JsonObject, objectsOf, textsOf } from '../../json/values
 import { foldName } from '../../names/fold-name.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import type { ServiceName } from '../../services/services.ts'
-import { readJson, type UpstreamAnswer } from '../../upstreams/read-answer.ts'
+import { readJson, type UpstreamAnswer } from '../../upstreams/answer-form.ts'
 import type { AccessSubject } from './judge-access.ts'
 
 export interface ResourcePermissions {

@@ -2,7 +2,7 @@
 import { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
-import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
+import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/answer-form.ts'
 import type { OperationRequest } from '../operation.ts'
 import { checkList, readObject } from '../upstream-shape.ts'
 

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../net/encode-path.ts'
-import { checkDone, readJson, type UpstreamAnswer } from '../../upstreams/read-answer.ts'
+import { checkDone, readJson, type UpstreamAnswer } from '../../upstreams/answer-form.ts'
 import type { OperationRequest } from '../operation.ts'
 
 const retryPausesMs = [100, 200, 400, 800]

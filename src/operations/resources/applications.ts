@@ -1,23 +1,24 @@
-/** Applications: the cached list, one merged with its clusters, and its history. */
+/** Applications: the cached list, one merged with its clusters, its history; projects. */
 import { z } from 'zod'
-import { ApplicationAttributes } from '../../environments/application-models.ts'
+import { ApplicationAttributes, Project, ProjectClusterModel } from '../../environments/application-models.ts'
 import { GatewayError } from '../../errors.ts'
 import { flagModel, integer, textModel } from '../../json/schemas.ts'
 import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { isGranted } from '../../rights/rights.ts'
 import type { ServiceName } from '../../services/services.ts'
-import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
+import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/answer-form.ts'
 import { KeptLists } from '../access/answer-filter.ts'
 import { createAccountFilter, createReadFilter, isDecided } from '../access/application-access.ts'
 import { accountsOfApplication, type CachedAttributes, mergeRunning, toAttributes } from '../application-cache.ts'
 import { get, polledByUsers } from '../declare.ts'
-import { filteredBy, readsApplication } from '../demands.ts'
+import { demandsNothing, filteredBy, readsApplication } from '../demands.ts'
+import { ExecutionModel } from '../models/executions.ts'
 import { Application } from '../models/infrastructure.ts'
-import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { formatMissing, noteAge } from '../staleness.ts'
-import { readObject } from '../upstream-shape.ts'
+import { readList, readObject } from '../upstream-shape.ts'
 
 export const applicationOperations: Operation[] = [
   get('getAllApplicationsUsingGET', '/applications', {
@@ -245,4 +246,50 @@ async function askInfrastructure(request: OperationRequest, missing: Set<Service
     noteMissing(error, 'clouddriver', missing)
     return undefined
   }
+}
+
+const spansApplications = demandsNothing('a project shows several applications and belongs to none of them')
+
+export const projectOperations: Operation[] = [
+  get('allUsingGET3', '/projects', {
+    demands: spansApplications,
+    summary: 'List projects',
+    forward: { service: 'front50', path: '/v2/projects' },
+    on404: { answer: [] },
+    answer: z.array(Project),
+  }),
+  get('getProjectUsingGET', '/projects/{id}', {
+    demands: spansApplications,
+    summary: 'Get a project',
+    description: 'One project, by name or id.',
+    forward: { service: 'front50', path: '/v2/projects/{id}' },
+    on404: { message: ({ path }) => `There is no project with the name or id ${path['id']}.` },
+    answer: Project,
+  }),
+  get('getProjectClustersUsingGET', '/projects/{id}/clusters', {
+    demands: filteredBy('account'),
+    summary: 'List clusters of a project',
+    description: 'Clusters of a project, each with the instances of its applications.',
+    forward: 'clouddriver',
+    answer: z.array(ProjectClusterModel),
+  }),
+  get('allPipelinesForProjectUsingGET', '/projects/{id}/pipelines', {
+    core: true,
+    demands: filteredBy('application'),
+    summary: 'List executions of a project',
+    description: 'Recent executions of a project, of applications that the caller may read.',
+    query: { limit: integer.default(5), statuses: textModel.optional().describe('Comma-separated; all unless given.') },
+    handle: listExecutions,
+    cost: 5,
+    answer: z.array(ExecutionModel),
+  }),
+]
+
+/** The orchestrator does not filter the executions of a project, so they are filtered here. */
+async function listExecutions(request: OperationRequest, platform: Platform): Promise<StreamedAnswer | JsonObject[]> {
+  const call = { path: pathTo`/projects/${request.path['id'] as string}/pipelines`, query: request.query }
+  if (!isDecided(platform)) return new StreamedAnswer('orca', call)
+  const executions = readList(await request.call('orca', call), 'orca')
+  const mayRead = await createReadFilter(request, platform)
+  return executions.filter(({ application }) => typeof application === 'string' && mayRead(application))
 }

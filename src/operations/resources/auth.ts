@@ -1,16 +1,21 @@
-/** The logged-in user, login and logout: operations below `/auth`, and the entry page. */
+/** The logged-in user, login and logout, sessions, and last resorts of administrators. */
 import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
 import { createPage, escapeHtml, type Site } from '../../http/page.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
 import type { User } from '../../http/request-state.ts'
-import { nothing, TextList, textModel } from '../../json/schemas.ts'
+import { AnyObject, countModel, flagModel, nonEmpty, nothing, TextList, textModel } from '../../json/schemas.ts'
 import { createFarewellPage } from '../../login/login-page.ts'
 import { checkRedirectTarget } from '../../login/redirect-target.ts'
+import { toUserKey } from '../../names/user-name.ts'
+import type { UserSession } from '../../sessions/sessions.ts'
+import { requireAdministrator } from '../access/application-access.ts'
 import { get, operationsWith } from '../declare.ts'
-import { adminOnly, ownAffair, tellsWhoAsks } from '../demands.ts'
-import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
+import { adminOfExecutions, adminOnly, ownAffair, tellsWhoAsks } from '../demands.ts'
+import { DirectAnswer, type Method, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { mayMintTokens } from './api-tokens.ts'
+import { usernameOf } from './caller.ts'
 
 const nullableText = z.string().nullable()
 
@@ -205,4 +210,146 @@ function sayFarewell({ headers }: OperationRequest, { site, settings }: Platform
   }
   const page = createFarewellPage({ ...site, ui: settings.uiUnknown ? { ...settings, uiUrl: '' } : settings }, said)
   return new DirectAnswer(200, page.html, page.headers)
+}
+
+const refusals = { 403: 'The caller is not an administrator.' }
+
+const Hydration = z
+  .looseObject({
+    dryRun: z.boolean().optional(),
+    executions: z
+      .record(z.string(), z.looseObject({ canApply: z.boolean().nullish(), actions: z.array(AnyObject).nullish() }))
+      .optional()
+      .describe('By id: what is or would be created.'),
+  })
+  .meta({ id: 'Hydration' })
+
+const stuck = operationsWith({ demands: adminOfExecutions, errors: refusals })
+
+export const adminOperations: Operation[] = [
+  get('getAdminUsingGET', '/admin', {
+    demands: ownAffair,
+    summary: 'Check for administrator',
+    description: 'The name of the caller, and whether the caller is an administrator.',
+    handle: async (request, platform) => ({
+      username: usernameOf(request),
+      isAdmin: await platform.permissions.isAdmin(request.state.user),
+    }),
+    answer: z.object({ username: z.string(), isAdmin: z.boolean() }),
+  }),
+  stuck.put('forceCancelPipelineUsingPUT', '/admin/executions/forceCancel', {
+    summary: 'Force-cancel an execution',
+    description: 'Marks an execution and its stages as cancelled without running anything.',
+    query: { executionId: nonEmpty, executionType: z.enum(['PIPELINE', 'ORCHESTRATION']).default('PIPELINE') },
+    handle: forceCancel,
+    answer: nothing,
+  }),
+  stuck.post('hydrateQueueUsingPOST', '/admin/executions/hydrate', {
+    summary: 'Requeue an execution',
+    description: 'Creates the work of a running execution again, or with `dryRun` reports what would be created.',
+    query: { executionId: nonEmpty, dryRun: flagModel.default(true) },
+    handle: hydrate,
+    answer: Hydration,
+  }),
+]
+
+async function forceCancel(request: OperationRequest): Promise<void> {
+  const { executionId, executionType } = request.query
+  const query = { executionId, executionType, canceledBy: usernameOf(request) }
+  await request.json('orca', { method: 'PUT', path: '/admin/forceCancelExecution', query })
+}
+
+async function hydrate(request: OperationRequest): Promise<StreamedAnswer> {
+  const { executionId, dryRun } = request.query
+  return new StreamedAnswer('orca', { method: 'POST', path: '/admin/queue/hydrate', query: { executionId, dryRun } })
+}
+
+const LoginSession = z
+  .object({
+    id: z.string(),
+    current: z.boolean().describe('Whether this request belongs to it.'),
+    method: z.string().describe('How the user logged in.'),
+    createdAt: z.string().optional().describe('Moment of the login, ISO 8601, UTC.'),
+    lastUsedAt: z.string().describe('To about a minute.'),
+    address: z.string().optional().describe('Address from which the user logged in.'),
+    userAgent: z.string().optional().describe('Browser with which the user logged in.'),
+  })
+  .meta({ id: 'LoginSession' })
+type LoginSession = z.infer<typeof LoginSession>
+
+const maxLimit = 1000
+const query = { username: textModel.optional().describe('Another user. For administrators.') }
+const errors = { 403: 'Only administrators may ask about others.' }
+
+const ending = operationsWith({ demands: ownAffair, query, success: 204, answer: nothing })
+
+export const loginSessionOperations: Operation[] = [
+  get('listSessionsUsingGET', '/auth/sessions', {
+    demands: ownAffair,
+    summary: 'List login sessions',
+    description:
+      'Sessions of the caller, the one used last first. While there are more, the header `Link` has the next page, `rel="next"`.',
+    query: {
+      ...query,
+      limit: z.int().min(1).max(maxLimit).default(100).describe('Size of a page.'),
+      offset: countModel.default(0).describe('Position in the list, as in `Link`.'),
+    },
+    handle: list,
+    answer: z.array(LoginSession),
+    errors,
+  }),
+  ending.remove('endOtherSessionsUsingDELETE', '/auth/sessions', {
+    summary: 'End other sessions',
+    description: 'Ends all other sessions of the caller; of another user, all.',
+    handle: async (request, platform) => {
+      const username = await whose(request, platform)
+      const current = platform.login.sessionKeyOf(request.state)
+      if (username !== undefined) await platform.login.sessions.endOthers(username, current)
+    },
+    errors,
+  }),
+  ending.remove('endSessionUsingDELETE', '/auth/sessions/{id}', {
+    summary: 'End a session',
+    handle: async (request, platform) => {
+      const { id = '' } = request.path
+      const username = await whose(request, platform)
+      const ended = username !== undefined && (await platform.login.sessions.endOne(username, id))
+      if (!ended) throw new GatewayError('NOT_FOUND', 'There is no such session, or it has ended already.')
+    },
+    errors: { ...errors, 404: 'There is no such session.' },
+  }),
+]
+
+async function list(request: OperationRequest, platform: Platform): Promise<LoginSession[] | DirectAnswer> {
+  const username = await whose(request, platform)
+  if (username === undefined) return []
+  const [limit, offset] = [request.query['limit'] as number, request.query['offset'] as number]
+  const { sessions, next } = await platform.login.sessions.listOf(username, { offset, limit })
+  const current = platform.login.sessionKeyOf(request.state)
+  const shown = sessions.map((session) => toLoginSession(session, current))
+  if (next === undefined) return shown
+  const wanted = request.query['username'] as string | undefined
+  const page = new URLSearchParams({ ...(wanted !== undefined && { username: wanted }), limit: `${limit}`, offset: `${next}` })
+  return new DirectAnswer(200, shown, { link: `<?${page}>; rel="next"` })
+}
+
+async function whose(request: OperationRequest, platform: Platform): Promise<string | undefined> {
+  const own = request.state.user?.username
+  const wanted = request.query['username'] as string | undefined
+  if (!platform.login.active) return undefined
+  if (wanted !== undefined && toUserKey(wanted) !== toUserKey(own ?? '')) await requireAdministrator(request.state, platform)
+  return wanted ?? own
+}
+
+function toLoginSession({ id, key, content, lastUseMs }: UserSession, current: string | undefined): LoginSession {
+  const { user, loggedInAtMs, loginOrigin } = content
+  return {
+    id,
+    current: key === current,
+    method: user?.method ?? '',
+    ...(loggedInAtMs !== undefined && { createdAt: new Date(loggedInAtMs).toISOString() }),
+    lastUsedAt: new Date(lastUseMs).toISOString(),
+    ...(loginOrigin !== undefined && { address: loginOrigin.address }),
+    ...(loginOrigin?.userAgent !== undefined && { userAgent: loginOrigin.userAgent }),
+  }
 }

@@ -1,8 +1,8 @@
-/** Builds of CI servers, with the job in the path (v2) or query (v3). */
+/** Builds of CI servers, with the job in the path (v2) or query (v3), and other CI services. */
 import { z } from 'zod'
-import { bytes, TextList, textModel } from '../../json/schemas.ts'
-import { operationsWith } from '../declare.ts'
-import { filteredBy, readsBuildService } from '../demands.ts'
+import { alike, bytes, described, nothing, TextList, textModel } from '../../json/schemas.ts'
+import { get, operationsWith, post } from '../declare.ts'
+import { decidedByService, filteredBy, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'
 import { Build, BuildJob } from '../models/builds.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 
@@ -21,7 +21,7 @@ const servers = operationsWith({
   whenDisabled: [],
   answer: TextList,
 })
-const { get } = operationsWith({ demands: readsBuildService('buildMaster') })
+const ofServer = operationsWith({ demands: readsBuildService('buildMaster') })
 const inPath = operationsWith({ core: true, demands: readsBuildService('buildMaster'), errors: unknownJob })
 const inQuery = operationsWith({ demands: readsBuildService('buildMaster'), query: { job } })
 
@@ -32,7 +32,7 @@ export const buildOperations: Operation[] = [
     description: 'Names of the build servers.',
     query: { type: textModel.optional().describe('Only servers of this kind, such as jenkins.') },
   }),
-  get('getJobsForBuildMasterUsingGET', '/v2/builds/{buildMaster}/jobs', {
+  ofServer.get('getJobsForBuildMasterUsingGET', '/v2/builds/{buildMaster}/jobs', {
     core: true,
     summary: 'List jobs of a build server',
     description: 'Job names of a build server; folders are joined with /job/.',
@@ -68,7 +68,7 @@ export const buildOperations: Operation[] = [
     summary: 'List build hosts',
     query: { type: textModel.optional().describe('Provider: jenkins, travis, concourse, …; all unless given.') },
   }),
-  get('getJobsForBuildMasterUsingGET1', '/v3/builds/{buildMaster}/jobs', {
+  ofServer.get('getJobsForBuildMasterUsingGET1', '/v3/builds/{buildMaster}/jobs', {
     summary: 'List jobs of a build host',
     forward: { service: 'igor', path: '/jobs/{buildMaster}' },
     whenDisabled: [],
@@ -120,3 +120,73 @@ export const buildOperations: Operation[] = [
 function jobOf({ path }: OperationRequest): string {
   return `job "${path['rest']}" on the build server "${path['buildMaster']}"`
 }
+
+const teamsPath = '/concourse/{buildMaster}/teams'
+const concoursePipelinesPath = `${teamsPath}/{team}/pipelines`
+
+/** A list that is empty while the build service, or the integration within it, is off. */
+const list = operationsWith({ forward: 'igor', whenDisabled: [], on404: { answer: [] }, answer: TextList })
+
+export const integrationOperations: Operation[] = [
+  list.get('getArtifactoryNamesUsingGET', '/artifactory/names', {
+    demands: sharedKnowledge,
+    summary: 'List Artifactory servers',
+  }),
+  list.get('getNexusNamesUsingGET', '/nexus/names', { demands: sharedKnowledge, summary: 'List Nexus servers' }),
+  list.get('getCodeBuildAccountsUsingGET', '/codebuild/accounts', {
+    demands: filteredBy('build-service'),
+    summary: 'List CodeBuild accounts',
+  }),
+  list.get('getCodeBuildProjectsUsingGET', '/codebuild/projects/{account}', {
+    demands: readsBuildService('account'),
+    summary: 'List CodeBuild projects',
+  }),
+  list.get('getGoogleCloudBuildAccountsUsingGET', '/gcb/accounts', {
+    demands: filteredBy('build-service'),
+    summary: 'List Cloud Build accounts',
+  }),
+  list.get('getGoogleCloudBuildTriggersUsingGET', '/gcb/triggers/{account}', {
+    demands: readsBuildService('account'),
+    summary: 'List Cloud Build triggers',
+    answer: z.array(described('CloudBuildTrigger', 'id', 'name', 'description')),
+  }),
+  list.get('getConcourseTeamsUsingGET', teamsPath, {
+    demands: readsBuildService('buildMaster'),
+    summary: 'List Concourse teams',
+  }),
+  list.get('getConcoursePipelinesUsingGET', concoursePipelinesPath, {
+    demands: readsBuildService('buildMaster'),
+    summary: 'List Concourse pipelines',
+  }),
+  list.get('getConcourseJobsUsingGET', `${concoursePipelinesPath}/{pipeline}/jobs`, {
+    demands: readsBuildService('buildMaster'),
+    summary: 'List Concourse jobs',
+  }),
+  list.get('getConcourseResourcesUsingGET', `${concoursePipelinesPath}/{pipeline}/resources`, {
+    demands: readsBuildService('buildMaster'),
+    summary: 'List Concourse resources',
+  }),
+  list.get('getCiBuildsUsingGET', '/ci/builds', {
+    demands: decidedByService,
+    summary: 'List builds of a repository',
+    query: {
+      ...alike(textModel.optional(), 'projectKey', 'repoSlug', 'completionStatus', 'buildNumber', 'commitId'),
+    },
+    answer: z.array(Build),
+  }),
+  get('getCiBuildOutputUsingGET', '/ci/builds/{buildId}/output', {
+    demands: decidedByService,
+    summary: 'Get the log of a build',
+    forward: 'igor',
+    missingWhenDisabled: true,
+    answer: z.looseObject({ log: z.string().nullish() }),
+  }),
+  post('stageExecutionUsingPOST', '/concourse/stage/start', {
+    demands: provedBySender,
+    summary: 'Report a Concourse build',
+    description: 'Reports the build of a waiting Concourse stage.',
+    query: { stageId: textModel, job: textModel, buildNumber: textModel },
+    forward: 'orca',
+    answer: nothing,
+  }),
+]

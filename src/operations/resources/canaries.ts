@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { AnyObject, alike, described, integer, nonEmpty, nothing, TextList, textModel } from '../../json/schemas.ts'
 import { objectOf } from '../../json/values.ts'
 import { formatQuery, pathTo, type QueryValue } from '../../net/encode-path.ts'
-import { get, operationsWith } from '../declare.ts'
+import { checkServicePresent, get, ofOptionalService, operationsWith } from '../declare.ts'
 import {
   application,
   createsCanaryConfig,
@@ -15,7 +15,6 @@ import {
   updatesCanaryConfig,
 } from '../demands.ts'
 import type { Method, Operation, OperationRequest } from '../operation.ts'
-import { checkServicePresent, ofOptionalService } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
 
 const CanaryConfig = z

@@ -1,9 +1,10 @@
 /** Figures of delivery of an application: frequency, lead time, failures, time to restore. */
 
+import { z } from 'zod'
 import { type Change, changesIn, type DeliveryFigures, figuresOf, productionOf } from '../../environments/delivery.ts'
 import { labelOf } from '../../environments/images.ts'
 import { GatewayError } from '../../errors.ts'
-import { millisecondsModel, nonEmpty } from '../../json/schemas.ts'
+import { alike, millisecondsModel, nonEmpty, optionalTextsModel, TextList } from '../../json/schemas.ts'
 import { definedOf, type JsonObject } from '../../json/values.ts'
 import { formatDuration } from '../../names/amounts.ts'
 import { foldName } from '../../names/fold-name.ts'
@@ -11,7 +12,7 @@ import { createAccountFilter } from '../access/application-access.ts'
 import { get, polledByUsers } from '../declare.ts'
 import { deliveryWindowMs } from '../delivery-metrics.ts'
 import { readsApplication } from '../demands.ts'
-import { DeliveryModel } from '../models/delivery.ts'
+import { BuildModel, CommitModel } from '../models/environments.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 
@@ -26,6 +27,51 @@ const definitions: Readonly<Record<keyof DeliveryFigures, string>> = {
   timeToRestore:
     'From the end of a failed deployment to the next rollback or good deployment of the same clusters, in the median.',
 }
+
+const count = z.int()
+const words = {
+  title: z.string(),
+  text: z.string().describe('The figure in words.'),
+  definition: z.string().describe('What the number counts.'),
+}
+const medianMs = z.int().nullable().describe('Milliseconds; null where nothing was measured.')
+
+const ChangeModel = z
+  .looseObject({
+    run: z.looseObject({ id: z.string(), pipeline: z.string(), ...optionalTextsModel('user') }),
+    atMs: count.describe('Its end, in milliseconds since the epoch.'),
+    kind: z.enum(['deployment', 'restoration']).describe('restoration: it deploys again what ran before.'),
+    ...alike(TextList, 'clusters', 'images'),
+    labels: TextList.describe('Tags of the images.'),
+    commit: CommitModel.optional(),
+    build: BuildModel.optional(),
+    leadMs: count.optional().describe('From the commit, for the first deployment of it.'),
+    failure: z.string().optional().describe('Why it counts as failed.'),
+    restoredAtMs: count.optional().describe('When the environment was good again.'),
+  })
+  .meta({ id: 'DeliveryChange', description: 'A run that has deployed to the environment.' })
+
+const DeliveryModel = z
+  .looseObject({
+    sinceMs: count,
+    untilMs: count,
+    environment: z.string().nullable().describe('Null: deployments anywhere count, because no environment is production.'),
+    environments: TextList.describe('Those that the query may name, in the order of promotion.'),
+    complete: z.boolean().describe('False: there are more runs than are read, so that the time begins with the oldest of them.'),
+    figures: z.object({
+      deploymentFrequency: z.looseObject({ perDay: z.number(), deployments: count, ...words }),
+      leadTime: z.looseObject({ medianMs, of: count.describe('Deployments whose commit is known.'), ...words }),
+      changeFailureRate: z.looseObject({ share: z.number().nullable(), failed: count, of: count, ...words }),
+      timeToRestore: z.looseObject({
+        medianMs,
+        of: count.describe('Failures that have ended.'),
+        open: count.describe('Failures that have not.'),
+        ...words,
+      }),
+    }),
+    changes: z.array(ChangeModel).describe('The newest first, at most 500.'),
+  })
+  .meta({ id: 'Delivery' })
 
 export const deliveryOperations: Operation[] = [
   get('getApplicationDelivery', '/applications/{application}/delivery', {

@@ -1,8 +1,12 @@
-/** Managers of server groups, manifests, functions, keys, certificates and metrics of clouds. */
+/** Further look-ups of the infrastructure: managers, manifests, keys, ECS and brokers, stored data, snapshots, search. */
 import { z } from 'zod'
+import { SnapshotModel } from '../../environments/application-models.ts'
 import { GatewayError } from '../../errors.ts'
-import { AnyObject, described, list, TextList, textModel } from '../../json/schemas.ts'
-import { operationsWith } from '../declare.ts'
+import { AnyObject, bytes, described, flagModel, integer, list, nonEmptyList, TextList, textModel } from '../../json/schemas.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { foldName } from '../../names/fold-name.ts'
+import { encodeSegments, pathTo } from '../../net/encode-path.ts'
+import { get, operationsWith } from '../declare.ts'
 import {
   filteredBy,
   readsAccount,
@@ -17,10 +21,12 @@ import {
   ManifestModel,
   ManifestPlan,
   RawResource,
+  SearchResultSet,
   ServerGroupManager,
   ServerGroupModel,
 } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { checkList, checkObject } from '../upstream-shape.ts'
 
 const eventsPath = '/applications/{application}/serverGroups/{account}/{serverGroupName}/events'
 const metricsPath = '/cloudMetrics/{cloudProvider}/{account}/{region}'
@@ -39,7 +45,7 @@ const MetricStatistics = z.looseObject({
   latest: AnyObject.nullish().describe('Value of the time since the last datapoint, where the service knows it.'),
 })
 
-const { get, post } = operationsWith({ forward: 'clouddriver' })
+const cloud = operationsWith({ forward: 'clouddriver' })
 const ofApplication = operationsWith({ demands: readsApplication, forward: 'clouddriver' })
 const ofAccount = operationsWith({ demands: readsAccount, forward: 'clouddriver' })
 
@@ -58,21 +64,21 @@ export const infrastructureOperations: Operation[] = [
     summary: 'List functions of an application',
     answer: z.array(CloudFunction),
   }),
-  get('getServerGroupEventsUsingGET', eventsPath, {
+  cloud.get('getServerGroupEventsUsingGET', eventsPath, {
     demands: readsApplicationOnAccount,
     summary: 'List events of a server group',
     description: 'What the cloud reported about a server group.',
     query: { region: textModel, provider: textModel },
     answer: z.array(ServerGroupEvent),
   }),
-  get('getFunctionsUsingGET', '/functions', {
+  cloud.get('getFunctionsUsingGET', '/functions', {
     demands: filteredBy('account'),
     summary: 'List serverless functions',
     description: 'Serverless functions, of all accounts unless one is named.',
     query: { functionName: textModel.optional(), region: textModel.optional(), account: textModel.optional() },
     answer: z.array(CloudFunction),
   }),
-  get('findServerGroupsUsingGET', '/serverGroups', {
+  cloud.get('findServerGroupsUsingGET', '/serverGroups', {
     demands: filteredBy('application'),
     summary: 'Find server groups',
     description: 'Server groups of several applications, or those with the given ids.',
@@ -92,7 +98,7 @@ export const infrastructureOperations: Operation[] = [
     on404: { message: ({ path }) => `Unable to find ${path['name']} in ${path['account']}/${path['location']}` },
     answer: ManifestModel,
   }),
-  post('planManifestsUsingPOST', '/manifests/plan', {
+  cloud.post('planManifestsUsingPOST', '/manifests/plan', {
     changesNothing: true,
     demands: [{ kind: 'account', authorization: 'WRITE', of: 'body' }, ...writesApplicationInBody],
     summary: 'Plan a deployment of manifests',
@@ -112,23 +118,23 @@ export const infrastructureOperations: Operation[] = [
     query: { account: textModel.optional(), location: textModel.optional().describe('Namespace.') },
     answer: z.array(ManifestDrift),
   }),
-  get('getKeyPairsUsingGET', '/keyPairs', {
+  cloud.get('getKeyPairsUsingGET', '/keyPairs', {
     demands: filteredBy('account'),
     summary: 'List key pairs',
     answer: z.array(KeyPair),
   }),
-  get('getCertificatesUsingGET', '/certificates', {
+  cloud.get('getCertificatesUsingGET', '/certificates', {
     demands: sharedKnowledge,
     summary: 'List certificates',
     description: 'Server certificates of all cloud providers.',
     answer: z.array(Certificate),
   }),
-  get('getCertificatesByProviderUsingGET', '/certificates/{cloudProvider}', {
+  cloud.get('getCertificatesByProviderUsingGET', '/certificates/{cloudProvider}', {
     demands: sharedKnowledge,
     summary: 'List certificates of a provider',
     answer: z.array(Certificate),
   }),
-  get('getRolesUsingGET', '/roles/{cloudProvider}', {
+  cloud.get('getRolesUsingGET', '/roles/{cloudProvider}', {
     demands: sharedKnowledge,
     summary: 'List roles of a provider',
     description: 'Roles that instances of a cloud provider may take on.',
@@ -153,7 +159,7 @@ export const infrastructureOperations: Operation[] = [
     forward: { service: 'clouddriver', otherQuery: true },
     answer: MetricStatistics,
   }),
-  get('getStorageUsingGET', '/storage', {
+  cloud.get('getStorageUsingGET', '/storage', {
     demands: sharedKnowledge,
     summary: 'List storage accounts',
     description: 'Names of storage accounts. Deprecated.',
@@ -167,4 +173,163 @@ async function findServerGroups({ query }: OperationRequest): Promise<StreamedAn
     throw new GatewayError('BAD_ARGUMENT', 'Give either "applications" or "ids" (account:region:name), and not both.')
   }
   return new StreamedAnswer('clouddriver', { path: '/serverGroups', query: { applications, ids, cloudProvider } })
+}
+
+const descriptionsPath = '/ecs/ecsClusterDescriptions/{account}/{region}'
+
+const EcsCluster = described('EcsCluster', 'account', 'region', 'name')
+const EcsClusterDescription = described('EcsClusterDescription', 'clusterName', 'clusterArn', 'status')
+const EcsAlarm = described('EcsAlarm', 'alarmName', 'alarmArn', 'accountName', 'region')
+const EcsSecret = described('EcsSecret', 'account', 'region', 'name', 'arn')
+const EcsRegistry = described('EcsServiceRegistry', 'account', 'region', 'name', 'id', 'arn', 'displayName')
+const BrokerService = described('BrokerService', 'name')
+const ServiceInstance = described('ServiceInstance', 'name', 'status')
+
+export const ecsOperations: Operation[] = [
+  cloud.get('getAllEcsClustersUsingGET', '/ecs/ecsClusters', {
+    demands: sharedKnowledge,
+    summary: 'List ECS clusters',
+    answer: z.array(EcsCluster),
+  }),
+  ofAccount.get('getAllEcsClusterDescriptionsUsingGET', descriptionsPath, {
+    summary: 'List ECS clusters of a region',
+    description: 'ECS clusters of a region, with their capacity providers.',
+    answer: z.array(EcsClusterDescription),
+  }),
+  cloud.get('getAllEcsMetricAlarmsUsingGET', '/ecs/cloudMetrics/alarms', {
+    demands: sharedKnowledge,
+    summary: 'List ECS metric alarms',
+    description: 'Metric alarms that ECS services may scale on.',
+    answer: z.array(EcsAlarm),
+  }),
+  cloud.get('getAllEcsSecretsUsingGET', '/ecs/secrets', {
+    demands: sharedKnowledge,
+    summary: 'List ECS secrets',
+    description: 'Names of secrets that ECS tasks may use.',
+    answer: z.array(EcsSecret),
+  }),
+  cloud.get('getAllEcsServiceDiscoveryRegistriesUsingGET', '/ecs/serviceDiscoveryRegistries', {
+    demands: sharedKnowledge,
+    summary: 'List ECS service registries',
+    description: 'Registries in which ECS services may be entered.',
+    answer: z.array(EcsRegistry),
+  }),
+  ofAccount.get('listServiceBrokerServicesUsingGET', '/servicebroker/{account}/services', {
+    summary: 'List services of a broker',
+    description: 'Services that a broker offers in a region.',
+    query: { cloudProvider: textModel.optional(), region: textModel },
+    answer: z.array(BrokerService),
+  }),
+  ofAccount.get('getServiceInstanceUsingGET', '/servicebroker/{account}/serviceInstance', {
+    summary: 'Get a service instance',
+    description: 'One service instance that a broker made.',
+    query: { cloudProvider: textModel, region: textModel, serviceInstanceName: textModel },
+    answer: ServiceInstance,
+  }),
+]
+
+const content = bytes.describe('The stored bytes, with the content type that the service gives; HTML comes as text.')
+
+export const storedDataOperations: Operation[] = [
+  cloud.get('getStaticDataUsingGET', '/v1/data/static/{id}', {
+    demands: sharedKnowledge,
+    summary: 'Get stored data',
+    description: 'Data that an operator stored under an id.',
+    query: { expectedContentType: textModel.default('application/json') },
+    handle: streamStatic,
+    answer: content,
+    errors: { 400: '`expectedContentType` is not a content type.' },
+  }),
+  cloud.get('getAdhocDataUsingGET', '/v1/data/adhoc/{groupId}/{bucketId}/**', {
+    demands: sharedKnowledge,
+    summary: 'Get an object of a bucket',
+    description: 'An object of a bucket, by its name; slashes belong to the name.',
+    handle: streamAdhoc,
+    answer: content,
+  }),
+]
+
+async function streamStatic({ path, query }: OperationRequest): Promise<StreamedAnswer> {
+  const { id } = path as { id: string }
+  const type = query['expectedContentType'] as string
+  if (!/^[\w.+-]+\/[\w.+-]+$/.test(type)) {
+    throw new GatewayError('BAD_ARGUMENT', '"expectedContentType" must be a content type such as application/json.')
+  }
+  return new StreamedAnswer('clouddriver', { path: pathTo`/v1/data/static/${id}`, headers: { accept: `${type}, */*` } })
+}
+
+async function streamAdhoc({ path }: OperationRequest): Promise<StreamedAnswer> {
+  const { groupId, bucketId, rest } = path as { groupId: string; bucketId: string; rest: string }
+  return new StreamedAnswer('clouddriver', {
+    path: `${pathTo`/v1/data/adhoc/${groupId}/${bucketId}`}/${encodeSegments(rest)}`,
+    headers: { accept: '*/*' },
+  })
+}
+
+export const snapshotOperations: Operation[] = [
+  get('getCurrentSnapshotUsingGET', '/applications/{application}/snapshots/{account}', {
+    core: true,
+    demands: readsApplicationOnAccount,
+    summary: 'Get the latest snapshot',
+    forward: { service: 'front50', path: '/snapshots/{application}-{account}' },
+    pick: checkOwn,
+    answer: SnapshotModel,
+  }),
+  get('getSnapshotHistoryUsingGET', '/applications/{application}/snapshots/{account}/history', {
+    core: true,
+    demands: readsApplicationOnAccount,
+    summary: 'List snapshots',
+    description: 'Earlier snapshots, newest first.',
+    query: { limit: integer.default(20) },
+    forward: { service: 'front50', path: '/snapshots/{application}-{account}/history' },
+    pick: (body, request) => (body === null ? null : checkList(body, 'front50').filter((each) => isOwn(each, request))),
+    answer: z.array(SnapshotModel),
+  }),
+]
+
+function checkOwn(body: unknown, request: OperationRequest): JsonObject | null {
+  if (body === null) return null
+  const snapshot = checkObject(body, 'front50')
+  if (isOwn(snapshot, request)) return snapshot
+  const { application, account } = request.path
+  throw new GatewayError('NOT_FOUND', `There is no snapshot of the application "${application}" in the account "${account}".`)
+}
+
+/** The store joins both names with a hyphen, which either may hold: `a-b` and `c` look like `a` and `b-c`. */
+function isOwn({ application }: JsonObject, { path }: OperationRequest): boolean {
+  return typeof application !== 'string' || foldName(application) === foldName(String(path['application']))
+}
+
+const minLength = 3
+
+export const searchOperations: Operation[] = [
+  get('searchUsingGET', '/search', {
+    core: true,
+    demands: filteredBy('application', 'account'),
+    summary: 'Search',
+    description: 'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
+    query: {
+      q: textModel.optional().describe('At least three characters, unless `allowShortQuery`.'),
+      type: nonEmptyList.describe('Kinds of resources, repeated or comma-separated.'),
+      platform: textModel.optional(),
+      pageSize: integer.default(10_000),
+      page: integer.default(1),
+      allowShortQuery: flagModel.default(false),
+    },
+    handle: search,
+    cost: 5,
+    answer: z.array(SearchResultSet),
+  }),
+]
+
+async function search({ query, otherQuery }: OperationRequest): Promise<StreamedAnswer | []> {
+  const { q, allowShortQuery, type, ...rest } = query
+  const wanted = String(q ?? '')
+  if (wanted.length < minLength && allowShortQuery !== true && !listsServices(q, type)) return []
+  return new StreamedAnswer('clouddriver', { path: '/search', query: { ...otherQuery, q: wanted, type, ...rest } })
+}
+
+/** The form of a stage that needs a service asks for all of them without naming anything. */
+function listsServices(q: unknown, type: unknown): boolean {
+  return q === undefined && Array.isArray(type) && type.includes('service')
 }

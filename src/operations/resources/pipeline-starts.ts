@@ -8,7 +8,7 @@ import { isObject, isTrue, type JsonObject, listOf, objectOf, parseObject } from
 import { describeIssue } from '../../settings/describe-issue.ts'
 import { describeParameterProblem } from '../../stage-types/check-parameters.ts'
 import { createUlid } from '../../storage/ulid.ts'
-import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/read-answer.ts'
+import { type UpstreamAnswer, upstreamFailed } from '../../upstreams/answer-form.ts'
 import { checkMayExecute, isDecided } from '../access/application-access.ts'
 import { findDefinition } from '../access/find-definition.ts'
 import { operationsWith, post } from '../declare.ts'

@@ -1,16 +1,18 @@
-/** Plugins of the services: what is known about them, which are installed, and publishing one. Plug-ins of Deck. */
+/** Plugins of services and of Deck, banners, and services outside the platform that the web UI uses. */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
+import { Banner, BannerChange } from '../../banners/banners.ts'
 import { GatewayError } from '../../errors.ts'
-import { AnyObject, nothing, ObjectList, submitted, textModel } from '../../json/schemas.ts'
-import { listOf } from '../../json/values.ts'
+import { callProxy } from '../../integrations/proxies.ts'
+import { AnyList, AnyObject, nothing, ObjectList, submitted, textModel } from '../../json/schemas.ts'
+import { isObject, listOf } from '../../json/values.ts'
 import { pluginApplication } from '../../names/application-name.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import type { ServiceName } from '../../services/services.ts'
-import { checkDone, readJson } from '../../upstreams/read-answer.ts'
+import { checkDone, readJson } from '../../upstreams/answer-form.ts'
 import { get, operationsWith, post, remove } from '../declare.ts'
-import { aboutGateway, writesPlugins } from '../demands.ts'
-import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import { aboutGateway, adminOnly, demandsNothing, writesPlugins } from '../demands.ts'
+import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { usernameOf } from './caller.ts'
 import { submitTask } from './task-polling.ts'
@@ -158,4 +160,175 @@ async function readFile(body: Buffer | undefined, contentType: string): Promise<
   const file = form?.get('plugin')
   if (file instanceof File) return Buffer.from(await file.arrayBuffer())
   throw new GatewayError('BAD_ARGUMENT', 'Send multipart/form-data with the file of the plugin in the field "plugin".')
+}
+
+const banner = operationsWith({ demands: adminOnly })
+const onePath = '/banners/{id}'
+const unknown = { 404: 'There is no banner with this id.' }
+const BannerPatch = BannerChange.partial().meta({ id: 'BannerPatch' })
+
+const one = operationsWith({ demands: adminOnly, answer: Banner, errors: unknown })
+
+export const bannerOperations: Operation[] = [
+  banner.get('getActiveBannersUsingGET', '/banners', {
+    demands: aboutGateway,
+    summary: 'List active announcements',
+    description: 'Banners that are enabled and within their time.',
+    handle: (_request, { banners }) => banners.active(),
+    answer: z.array(Banner),
+  }),
+  banner.put('saveBannerUsingPUT', '/banners', {
+    summary: 'Save an announcement',
+    description: 'Creates a banner, or replaces the one with the same id. Without an id it gets one.',
+    body: { schema: BannerChange, required: true },
+    handle: ({ body }, { banners }) => banners.save(BannerChange.parse(body)),
+    answer: Banner,
+  }),
+  banner.remove('deleteAllBannersUsingDELETE', '/banners', {
+    summary: 'Delete all announcements',
+    description: 'Deletes all banners. The response header `X-Deleted-Count` has their number.',
+    handle: async (_request, { banners }) =>
+      new DirectAnswer(204, undefined, { 'x-deleted-count': String(await banners.removeAll()) }),
+    success: 204,
+    answer: nothing,
+  }),
+  banner.get('getAllBannersUsingGET', '/banners/all', {
+    summary: 'List all announcements',
+    description: 'All banners, the oldest first.',
+    handle: (_request, { banners }) => banners.all(),
+    answer: z.array(Banner),
+  }),
+  banner.post('refreshBannersUsingPOST', '/banners/refresh', {
+    summary: 'Reload announcements',
+    description: 'Has this replica read the banners now, before `global-banner.refresh-interval-ms` is over.',
+    handle: async (_request, { banners }) => banners.refresh(),
+    answer: nothing,
+  }),
+  one.get('getBannerUsingGET', onePath, {
+    summary: 'Get an announcement',
+    handle: (request, { banners }) => banners.find(idOf(request)),
+  }),
+  one.post('changeBannerUsingPOST', onePath, {
+    summary: 'Change an announcement',
+    description: 'Changes the fields that the body names; null removes one.',
+    body: { schema: BannerPatch, required: true },
+    handle: (request, { banners }) => banners.change(idOf(request), patchOf(request)),
+  }),
+  one.remove('deleteBannerUsingDELETE', onePath, {
+    summary: 'Delete an announcement',
+    handle: (request, { banners }) => banners.remove(idOf(request)),
+    success: 204,
+    answer: nothing,
+  }),
+]
+
+function idOf({ path }: OperationRequest): string {
+  return path['id'] as string
+}
+
+/** Only what the body names: a default would change what it does not name. */
+function patchOf(request: OperationRequest): Partial<BannerChange> {
+  const body = request.body as Record<string, unknown>
+  const { id, ...patch } = BannerPatch.parse(body)
+  if (id != null && id !== idOf(request)) {
+    throw new GatewayError('BAD_ARGUMENT', `The body is banner "${id}", the path names "${idOf(request)}".`)
+  }
+  return Object.fromEntries(Object.entries(patch).filter(([name]) => Object.hasOwn(body, name)))
+}
+
+const notConfigured = { 404: 'It is not configured.' } as const
+const offeredToAll = demandsNothing('the configuration offers the service to all users')
+
+const proxyPaths = ['/proxies/{proxy}/**', '/proxies/{proxy}'] as const
+const proxyMethods = ['GET', 'POST', 'PUT', 'DELETE'] as const
+
+/** What comes from elsewhere must not run with the rights of this origin when a browser opens it. */
+const unknownContent = { 'content-security-policy': 'sandbox' } as const
+
+function forwarded(method: Method, path: string): Operation {
+  return {
+    id: `anyUsing${method}${path.endsWith('}') ? '1' : ''}`,
+    method,
+    path,
+    demands: offeredToAll,
+    summary: 'Forward to an outside service',
+    description: 'Forwards to a service that `proxies` lists, without identity and cookies of the caller.',
+    ...(method !== 'GET' && { body: { schema: z.unknown(), required: false, raw: true } }),
+    handle: (request, platform) => forward(method, request, platform),
+    answer: z.unknown(),
+    errors: {
+      400: 'No proxy has this id.',
+      405: 'The proxy forwards other methods only.',
+      502: 'The service failed or is not reached.',
+    },
+  }
+}
+
+const tool = operationsWith({ demands: aboutGateway, errors: notConfigured })
+
+export const outsideOperations: Operation[] = [
+  get('proxiesUsingGET', '/proxies', {
+    demands: aboutGateway,
+    summary: 'List proxies',
+    description: 'Outside services to which `/proxies/{id}` forwards.',
+    handle: async (_request, { integrations }) => integrations.proxies.map(({ id, uri }) => ({ id, uri })),
+    answer: z.array(z.strictObject({ id: z.string(), uri: z.string() })),
+  }),
+  ...proxyPaths.flatMap((path) => proxyMethods.map((method) => forwarded(method, path))),
+  tool.get('getChannelsUsingGET', '/slack/channels', {
+    summary: 'List Slack channels',
+    description: 'Public channels of Slack, kept for `slack.channel-refresh-interval-millis`.',
+    handle: async (_request, { integrations }) => integrations.slackChannels(),
+    answer: AnyList,
+  }),
+  tool.get('getServicesUsingGET', '/pagerDuty/services', {
+    summary: 'List PagerDuty services',
+    description: 'Services of PagerDuty, kept for five minutes.',
+    handle: async (_request, { integrations }) => integrations.pagerDutyServices(),
+    answer: ObjectList,
+  }),
+  tool.get('getOnCallsUsingGET', '/pagerDuty/oncalls', {
+    summary: 'List people on call',
+    description: 'People on call at PagerDuty by escalation policy, kept for five minutes.',
+    handle: async (_request, { integrations }) => integrations.pagerDutyOnCalls(),
+    answer: z.record(z.string(), ObjectList),
+  }),
+  gremlinTemplates('command', 'listCommandTemplatesUsingPOST'),
+  gremlinTemplates('target', 'listTargetTemplatesUsingPOST'),
+]
+
+function gremlinTemplates(kind: 'command' | 'target', id: string): Operation {
+  return {
+    id,
+    method: 'POST',
+    path: `/integrations/gremlin/templates/${kind}`,
+    demands: aboutGateway,
+    summary: `List Gremlin ${kind} templates`,
+    description: `The ${kind} templates of Gremlin for the \`apiKey\` in the body.`,
+    body: { schema: AnyObject, required: true },
+    handle: async ({ body }, { integrations }) =>
+      integrations.gremlinTemplates(kind, String((isObject(body) && body['apiKey']) || '')),
+    answer: AnyList,
+    errors: notConfigured,
+  }
+}
+
+async function forward(method: Method, request: OperationRequest, { integrations }: Platform): Promise<DirectAnswer> {
+  const { path, search, headers } = request
+  const answer = await callProxy(integrations.proxies, {
+    id: path['proxy'] ?? '',
+    method,
+    rest: path['rest'] ?? '',
+    query: search,
+    contentType: headers['content-type'],
+    body: request.body as Buffer | undefined,
+  })
+  const { status, bytes, url } = answer
+  if (status < 200 || status > 599) throw new GatewayError('UPSTREAM_UNREADABLE', 'The service answered with an unknown status.')
+  return new DirectAnswer(status >= 500 ? 502 : status, bytes, {
+    'content-type': answer.headers['content-type'] ?? 'text/plain',
+    'x-proxy-status-code': String(status),
+    'x-proxy-url': url.href,
+    ...unknownContent,
+  })
 }

@@ -1,14 +1,24 @@
-/** Security groups, also as firewalls: lists, and look-ups by name and id. */
+/** Security groups, also as firewalls, load balancers and networks. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { textModel } from '../../json/schemas.ts'
 import { isObject, type JsonObject, listOf } from '../../json/values.ts'
 import { decodeSegment, pathTo } from '../../net/encode-path.ts'
-import { get, operationsWith } from '../declare.ts'
-import { filteredBy, readsAccount } from '../demands.ts'
-import { SecurityGroupModel, SecurityGroupSummary } from '../models/infrastructure.ts'
+import { get, operationsWith, polledByUsers } from '../declare.ts'
+import { filteredBy, readsAccount, readsApplicationByAccount, sharedKnowledge } from '../demands.ts'
+import {
+  InstanceType,
+  LoadBalancerItem,
+  LoadBalancerModel,
+  Network,
+  SecurityGroupModel,
+  SecurityGroupSummary,
+  Subnet,
+} from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import type { Platform } from '../platform.ts'
 import { checkList } from '../upstream-shape.ts'
+import { loadWithAccount, textFields, toInsightActions } from './insights.ts'
 
 const provider = textModel.default('aws')
 
@@ -90,5 +100,93 @@ function placeOf(hit: JsonObject): { path: string; query: { vpcId?: string } } |
   return {
     path: pathTo`/securityGroups/${account}/${cloudProvider}/${region}/${name}`,
     query: typeof vpcId === 'string' && vpcId !== '' ? { vpcId } : {},
+  }
+}
+
+const lookup = operationsWith({ core: true, demands: sharedKnowledge, forward: 'clouddriver' })
+
+export const networkOperations: Operation[] = [
+  lookup.get('instanceTypesUsingGET', '/instanceTypes', {
+    summary: 'List instance types',
+    description: 'Instance types of every cloud provider.',
+    answer: z.array(InstanceType),
+  }),
+  lookup.get('subnetsUsingGET', '/subnets', {
+    summary: 'List AWS subnets',
+    description: 'Subnets of AWS; other providers have a path of their own.',
+    forward: { service: 'clouddriver', path: '/subnets/aws' },
+    answer: z.array(Subnet),
+  }),
+  lookup.get('vpcsUsingGET', '/vpcs', {
+    summary: 'List AWS virtual networks',
+    description: 'Virtual private networks of AWS, the same as /networks/aws.',
+    forward: { service: 'clouddriver', path: '/networks/aws' },
+    answer: z.array(Network),
+  }),
+  lookup.get('allByCloudProviderUsingGET1', '/subnets/{cloudProvider}', {
+    summary: 'List subnets of a provider',
+    description: 'Subnets of one cloud provider; an unknown provider has none.',
+    answer: z.array(Subnet),
+  }),
+  lookup.get('allUsingGET', '/networks', {
+    summary: 'List networks by provider',
+    answer: z.record(z.string(), z.array(Network)),
+  }),
+  lookup.get('allByCloudProviderUsingGET', '/networks/{cloudProvider}', {
+    summary: 'List networks of a provider',
+    answer: z.array(Network),
+  }),
+]
+
+const ofProvider = operationsWith({ core: true, query: { provider } })
+
+export const loadBalancerOperations: Operation[] = [
+  ofProvider.get('getAllUsingGET', '/loadBalancers', {
+    demands: filteredBy('accounts'),
+    summary: 'List load balancers',
+    forward: { service: 'clouddriver', path: '/{provider}/loadBalancers' },
+    cost: 5,
+    answer: z.array(LoadBalancerItem),
+  }),
+  ofProvider.get('getLoadBalancerUsingGET', '/loadBalancers/{name}', {
+    demands: filteredBy('accounts'),
+    summary: 'Find a load balancer by name',
+    description: 'One load balancer in all accounts and regions.',
+    forward: { service: 'clouddriver', path: '/{provider}/loadBalancers/{name}' },
+    answer: LoadBalancerItem,
+  }),
+  ofProvider.get('getLoadBalancerDetailsUsingGET', '/loadBalancers/{account}/{region}/{name}', {
+    demands: readsAccount,
+    summary: 'Get a load balancer',
+    description: 'Details of one load balancer, with the links of `insights.loadBalancer`. An unknown one is `[]`.',
+    handle: loadDetails,
+    answer: z.array(LoadBalancerModel),
+  }),
+  get('getApplicationLoadBalancersUsingGET', '/applications/{application}/loadBalancers', {
+    core: true,
+    ...polledByUsers,
+    demands: readsApplicationByAccount,
+    summary: 'List load balancers of an application',
+    forward: 'clouddriver',
+    answer: z.array(LoadBalancerModel),
+  }),
+]
+
+async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<JsonObject[]> {
+  const { account = '', region = '', name = '' } = request.path
+  const path = pathTo`/${String(request.query['provider'])}/loadBalancers/${account}/${region}/${name}`
+  try {
+    const loaded = await loadWithAccount(request, { path })
+    return checkList(loaded.resource, 'clouddriver').map((loadBalancer) => ({
+      ...loadBalancer,
+      insightActions: toInsightActions(settings.insights.loadBalancer, [
+        { account, region },
+        textFields(loadBalancer),
+        loaded.account,
+      ]),
+    }))
+  } catch (error) {
+    if (error instanceof GatewayError && error.status === 404) return []
+    throw error
   }
 }
