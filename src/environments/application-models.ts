@@ -1,6 +1,6 @@
 /** Applications and projects, as the definition store keeps them. */
 import { z } from 'zod'
-import { AnyObject, millisecondsModel, optionalTextsModel } from '../json/schemas.ts'
+import { AnyObject, millisecondsModel, model, optionalTextsModel } from '../json/schemas.ts'
 import { DeclaredEnvironments } from './declaration.ts'
 
 const roles = z.array(z.string())
@@ -21,8 +21,10 @@ export const TrafficGuard = z
   })
   .meta({ id: 'TrafficGuard', description: 'A cluster that must never be without a server group that takes traffic.' })
 
-export const ApplicationAttributes = z
-  .looseObject({
+export const ApplicationAttributes = model(
+  'ApplicationAttributes',
+  'Attributes of an application; any others are allowed beside these.',
+  {
     name: z.string(),
     ...optionalTextsModel('email', 'description', 'lastModifiedBy', 'repoType', 'repoProjectKey', 'repoSlug', 'aliases'),
     cloudProviders: z.string().nullish().describe('Comma-separated.'),
@@ -34,17 +36,15 @@ export const ApplicationAttributes = z
     environments: DeclaredEnvironments.nullish().describe('In the order of promotion; derived unless given.'),
     instancePort: z.int().nullish(),
     platformHealthOnly: z.boolean().nullish(),
-  })
-  .meta({ id: 'ApplicationAttributes', description: 'Attributes of an application; any others are allowed beside these.' })
+  },
+)
 
-export const ProjectClusterRule = z
-  .looseObject({
-    account: z.string(),
-    stack: z.string().nullish().describe('`*` for all.'),
-    detail: z.string().nullish().describe('`*` for all.'),
-    applications: z.array(z.string()).nullish(),
-  })
-  .meta({ id: 'ProjectClusterRule' })
+export const ProjectClusterRule = model('ProjectClusterRule', {
+  account: z.string(),
+  stack: z.string().nullish().describe('`*` for all.'),
+  detail: z.string().nullish().describe('`*` for all.'),
+  applications: z.array(z.string()).nullish(),
+})
 
 export const ProjectConfig = z.looseObject({
   applications: z.array(z.string()).nullish(),
@@ -52,34 +52,28 @@ export const ProjectConfig = z.looseObject({
   pipelineConfigs: z.array(z.looseObject({ application: z.string(), pipelineConfigId: z.string() })).nullish(),
 })
 
-export const Project = z
-  .looseObject({
-    id: z.string().optional(),
-    name: z.string(),
-    ...optionalTextsModel('email', 'lastModifiedBy'),
-    config: ProjectConfig.nullish(),
-    createTs: millisecondsModel.nullish(),
-    updateTs: millisecondsModel.nullish(),
-  })
-  .meta({ id: 'Project' })
+export const Project = model('Project', {
+  id: z.string().optional(),
+  name: z.string(),
+  ...optionalTextsModel('email', 'lastModifiedBy'),
+  config: ProjectConfig.nullish(),
+  createTs: millisecondsModel.nullish(),
+  updateTs: millisecondsModel.nullish(),
+})
 
-export const ProjectClusterModel = z
-  .looseObject({
-    account: z.string(),
-    ...optionalTextsModel('stack', 'detail'),
-    applications: z.array(AnyObject).nullish().describe('Each with its clusters and the builds that run there.'),
-    instanceCounts: AnyObject.nullish(),
-  })
-  .meta({ id: 'ProjectCluster' })
+export const ProjectClusterModel = model('ProjectCluster', {
+  account: z.string(),
+  ...optionalTextsModel('stack', 'detail'),
+  applications: z.array(AnyObject).nullish().describe('Each with its clusters and the builds that run there.'),
+  instanceCounts: AnyObject.nullish(),
+})
 
-export const SnapshotModel = z
-  .looseObject({
-    id: z.string().describe('`{application}-{account}`'),
-    application: z.string(),
-    account: z.string(),
-    infrastructure: AnyObject.nullish().describe('Kind of resource to name to definition.'),
-    ...optionalTextsModel('configLang', 'lastModifiedBy'),
-    timestamp: millisecondsModel.nullish(),
-    lastModified: millisecondsModel.nullish(),
-  })
-  .meta({ id: 'Snapshot' })
+export const SnapshotModel = model('Snapshot', {
+  id: z.string().describe('`{application}-{account}`'),
+  application: z.string(),
+  account: z.string(),
+  infrastructure: AnyObject.nullish().describe('Kind of resource to name to definition.'),
+  ...optionalTextsModel('configLang', 'lastModifiedBy'),
+  timestamp: millisecondsModel.nullish(),
+  lastModified: millisecondsModel.nullish(),
+})

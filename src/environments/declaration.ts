@@ -1,5 +1,7 @@
 /** What an application declares about its environments. */
+
 import { z } from 'zod'
+import { model } from '../json/schemas.ts'
 import type { JsonObject } from '../json/values.ts'
 import { describeChoice, nearestFirst } from '../names/edit-distance.ts'
 import { foldName } from '../names/fold-name.ts'
@@ -25,38 +27,35 @@ const kinds = {
 const hour = z.int().min(0).max(24)
 const minute = z.int().min(0).max(59).optional()
 
-const Constraint = z
-  .looseObject({
-    type: z.enum(['judgment', 'soakTime', 'window', 'canary', 'verification']),
-    roles: names.optional().describe('judgment: one of which the user needs who judges; any who may run it unless given.'),
-    instructions: z.string().optional().describe('judgment: what is to be judged.'),
-    minutes: z.number().positive().optional().describe('soakTime: how long the version must have run in the environment before.'),
-    days: z.array(z.int().min(1).max(7)).optional().describe('window: 1 for Sunday to 7; all unless given.'),
-    whitelist: z
-      .array(z.looseObject({ startHour: hour, startMin: minute, endHour: hour, endMin: minute }))
-      .optional()
-      .describe('window: times of day with startHour, startMin, endHour and endMin; all unless given.'),
-    checks: z
-      .array(z.looseObject({ type: z.enum(checkTypes) }))
-      .min(1)
-      .optional()
-      .describe('verification: those of the stage `verify`.'),
-    rollback: z.boolean().optional().describe('verification: after a failure, what ran before takes the traffic again.'),
-    canaryConfig: z
-      .looseObject({})
-      .optional()
-      .describe('canary: that of the stage `kayentaCanary`, whose other fields go beside it.'),
-    trafficPercent: z
-      .number()
-      .min(1)
-      .max(50)
-      .optional()
-      .describe('canary: share of the requests that it and its baseline get each.'),
-  })
-  .superRefine((constraint, { addIssue }) => {
-    for (const { path, message } of faultsOf(constraint)) addIssue({ code: 'custom', path, message })
-  })
-  .meta({ id: 'EnvironmentConstraint', description: 'What must hold before a version is promoted into the environment.' })
+const Constraint = model('EnvironmentConstraint', 'What must hold before a version is promoted into the environment.', {
+  type: z.enum(['judgment', 'soakTime', 'window', 'canary', 'verification']),
+  roles: names.optional().describe('judgment: one of which the user needs who judges; any who may run it unless given.'),
+  instructions: z.string().optional().describe('judgment: what is to be judged.'),
+  minutes: z.number().positive().optional().describe('soakTime: how long the version must have run in the environment before.'),
+  days: z.array(z.int().min(1).max(7)).optional().describe('window: 1 for Sunday to 7; all unless given.'),
+  whitelist: z
+    .array(z.looseObject({ startHour: hour, startMin: minute, endHour: hour, endMin: minute }))
+    .optional()
+    .describe('window: times of day with startHour, startMin, endHour and endMin; all unless given.'),
+  checks: z
+    .array(z.looseObject({ type: z.enum(checkTypes) }))
+    .min(1)
+    .optional()
+    .describe('verification: those of the stage `verify`.'),
+  rollback: z.boolean().optional().describe('verification: after a failure, what ran before takes the traffic again.'),
+  canaryConfig: z
+    .looseObject({})
+    .optional()
+    .describe('canary: that of the stage `kayentaCanary`, whose other fields go beside it.'),
+  trafficPercent: z
+    .number()
+    .min(1)
+    .max(50)
+    .optional()
+    .describe('canary: share of the requests that it and its baseline get each.'),
+}).superRefine((constraint, { addIssue }) => {
+  for (const { path, message } of faultsOf(constraint)) addIssue({ code: 'custom', path, message })
+})
 export type Constraint = z.infer<typeof Constraint>
 
 interface Fault {

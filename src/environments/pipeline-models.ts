@@ -1,106 +1,94 @@
 /** Definitions of pipelines and deployment strategies, and what they consist of. */
 import { z } from 'zod'
-import { AnyObject, alike, optionalTextsModel } from '../json/schemas.ts'
+import { AnyObject, alike, model, optionalTextsModel } from '../json/schemas.ts'
 
-export const Artifact = z
-  .looseObject({
-    type: z.string().optional(),
-    ...optionalTextsModel('name', 'version', 'location', 'reference', 'artifactAccount', 'provenance', 'uuid'),
-    metadata: AnyObject.nullish(),
-  })
-  .meta({ id: 'Artifact', description: 'Something that a pipeline deploys: an image, a file, a chart.' })
+export const Artifact = model('Artifact', 'Something that a pipeline deploys: an image, a file, a chart.', {
+  type: z.string().optional(),
+  ...optionalTextsModel('name', 'version', 'location', 'reference', 'artifactAccount', 'provenance', 'uuid'),
+  metadata: AnyObject.nullish(),
+})
 
-const ExpectedArtifact = z
-  .looseObject({
-    id: z.string().optional(),
-    displayName: z.string().nullish(),
-    matchArtifact: Artifact.nullish(),
-    defaultArtifact: Artifact.nullish(),
-    useDefaultArtifact: z.boolean().nullish(),
-    usePriorArtifact: z.boolean().nullish(),
-  })
-  .meta({ id: 'ExpectedArtifact' })
+const ExpectedArtifact = model('ExpectedArtifact', {
+  id: z.string().optional(),
+  displayName: z.string().nullish(),
+  matchArtifact: Artifact.nullish(),
+  defaultArtifact: Artifact.nullish(),
+  useDefaultArtifact: z.boolean().nullish(),
+  usePriorArtifact: z.boolean().nullish(),
+})
 
-export const Notification = z
-  .looseObject({
-    type: z.string().nullish().describe('email, slack, googlechat, microsoftteams, sms, pubsub, …'),
-    ...optionalTextsModel('address', 'level'),
-    when: z.array(z.string()).nullish().describe('Such as `pipeline.failed`.'),
-    message: AnyObject.nullish(),
-  })
-  .meta({ id: 'Notification' })
+export const Notification = model('Notification', {
+  type: z.string().nullish().describe('email, slack, googlechat, microsoftteams, sms, pubsub, …'),
+  ...optionalTextsModel('address', 'level'),
+  when: z.array(z.string()).nullish().describe('Such as `pipeline.failed`.'),
+  message: AnyObject.nullish(),
+})
 
-export const PipelineStage = z
-  .looseObject({
-    type: z.string().nullish().describe('Missing in a stage whose type is not chosen yet.'),
-    name: z.string().nullish(),
-    refId: z.string().nullish().describe('By which other stages require this one.'),
-    requisiteStageRefIds: z.array(z.string()).nullish().describe('Stages that must end before.'),
-  })
-  .meta({ id: 'PipelineStage', description: 'A stage of a definition; its settings are allowed beside these fields.' })
+export const PipelineStage = model('PipelineStage', 'A stage of a definition; its settings are allowed beside these fields.', {
+  type: z.string().nullish().describe('Missing in a stage whose type is not chosen yet.'),
+  name: z.string().nullish(),
+  refId: z.string().nullish().describe('By which other stages require this one.'),
+  requisiteStageRefIds: z.array(z.string()).nullish().describe('Stages that must end before.'),
+})
 
-export const PipelineTrigger = z
-  .looseObject({
+export const PipelineTrigger = model(
+  'PipelineTrigger',
+  'What starts a pipeline; the fields of its type are allowed beside these.',
+  {
     type: z.string().nullish().describe('webhook, cron, git, docker, jenkins, pipeline, pubsub, …'),
     ...optionalTextsModel('id', 'runAsUser', 'source', 'cronExpression'),
     enabled: z.boolean().nullish(),
     payloadConstraints: AnyObject.nullish().describe('Field of the payload to a regular expression for its value.'),
     expectedArtifactIds: z.array(z.string()).nullish(),
-  })
-  .meta({ id: 'PipelineTrigger', description: 'What starts a pipeline; the fields of its type are allowed beside these.' })
+  },
+)
 
-export const Parameter = z
-  .looseObject({
-    name: z.string(),
-    ...optionalTextsModel('label', 'description'),
-    default: z.unknown().optional(),
-    required: z.boolean().nullish(),
-    hasOptions: z.boolean().nullish(),
-    options: z.array(z.looseObject({ value: z.string() })).nullish(),
-  })
-  .meta({ id: 'Parameter' })
+export const Parameter = model('Parameter', {
+  name: z.string(),
+  ...optionalTextsModel('label', 'description'),
+  default: z.unknown().optional(),
+  required: z.boolean().nullish(),
+  hasOptions: z.boolean().nullish(),
+  options: z.array(z.looseObject({ value: z.string() })).nullish(),
+})
 
-export const Pipeline = z
-  .looseObject({
-    application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
-    name: z.string(),
-    id: z.string().optional().describe('Given by the store unless sent.'),
-    ...optionalTextsModel('schema', 'description'),
-    type: z.string().nullish().describe('`templatedPipeline` for one of a template.'),
-    stages: z.array(PipelineStage).nullish(),
-    triggers: z.array(PipelineTrigger).nullish(),
-    parameterConfig: z.array(Parameter).nullish(),
-    expectedArtifacts: z.array(ExpectedArtifact).nullish(),
-    notifications: z.array(Notification).nullish(),
-    index: z.int().nullish().describe('Place in the list, from 0.'),
-    disabled: z.boolean().nullish(),
-    limitConcurrent: z.boolean().nullish().describe('One execution at a time.'),
-    maxConcurrentExecutions: z.int().nullish(),
-    keepWaitingPipelines: z.boolean().nullish(),
-    strategy: z.boolean().nullish().describe('True for a deployment strategy.'),
-    template: AnyObject.nullish(),
-    variables: z.unknown().optional(),
-    updateTs: z.string().nullish().describe('Milliseconds since the epoch; set by the store.'),
-    lastModifiedBy: z.string().nullish().describe('Set by the store.'),
-  })
-  .meta({ id: 'Pipeline', description: 'A pipeline definition; fields that are not listed are kept.' })
+export const Pipeline = model('Pipeline', 'A pipeline definition; fields that are not listed are kept.', {
+  application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
+  name: z.string(),
+  id: z.string().optional().describe('Given by the store unless sent.'),
+  ...optionalTextsModel('schema', 'description'),
+  type: z.string().nullish().describe('`templatedPipeline` for one of a template.'),
+  stages: z.array(PipelineStage).nullish(),
+  triggers: z.array(PipelineTrigger).nullish(),
+  parameterConfig: z.array(Parameter).nullish(),
+  expectedArtifacts: z.array(ExpectedArtifact).nullish(),
+  notifications: z.array(Notification).nullish(),
+  index: z.int().nullish().describe('Place in the list, from 0.'),
+  disabled: z.boolean().nullish(),
+  limitConcurrent: z.boolean().nullish().describe('One execution at a time.'),
+  maxConcurrentExecutions: z.int().nullish(),
+  keepWaitingPipelines: z.boolean().nullish(),
+  strategy: z.boolean().nullish().describe('True for a deployment strategy.'),
+  template: AnyObject.nullish(),
+  variables: z.unknown().optional(),
+  updateTs: z.string().nullish().describe('Milliseconds since the epoch; set by the store.'),
+  lastModifiedBy: z.string().nullish().describe('Set by the store.'),
+})
 
-export const DefinitionMove = z
-  .looseObject({ application: z.string(), from: z.string(), to: z.string() })
-  .meta({ id: 'DefinitionMove', description: 'The old and the new name of a definition.' })
+export const DefinitionMove = model('DefinitionMove', 'The old and the new name of a definition.', {
+  application: z.string(),
+  from: z.string(),
+  to: z.string(),
+})
 
-export const PipelineTemplate = z
-  .looseObject({
-    id: z.string().nullish(),
-    schema: z.string().nullish().describe('`1` or `v2`.'),
-    metadata: z.looseObject({ name: z.string().nullish(), scopes: z.array(z.string()).nullish() }).nullish(),
-  })
-  .meta({ id: 'PipelineTemplate' })
+export const PipelineTemplate = model('PipelineTemplate', {
+  id: z.string().nullish(),
+  schema: z.string().nullish().describe('`1` or `v2`.'),
+  metadata: z.looseObject({ name: z.string().nullish(), scopes: z.array(z.string()).nullish() }).nullish(),
+})
 
-export const NotificationSettings = z
-  .looseObject({
-    ...optionalTextsModel('application', 'lastModifiedBy'),
-    lastModified: z.int().nullish().describe('Milliseconds since the epoch.'),
-    ...alike(z.array(Notification).nullish(), 'email', 'slack', 'sms', 'googlechat', 'microsoftteams', 'pubsub'),
-  })
-  .meta({ id: 'NotificationSettings', description: 'Notifications of an application, by kind.' })
+export const NotificationSettings = model('NotificationSettings', 'Notifications of an application, by kind.', {
+  ...optionalTextsModel('application', 'lastModifiedBy'),
+  lastModified: z.int().nullish().describe('Milliseconds since the epoch.'),
+  ...alike(z.array(Notification).nullish(), 'email', 'slack', 'sms', 'googlechat', 'microsoftteams', 'pubsub'),
+})

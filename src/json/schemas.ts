@@ -47,5 +47,20 @@ const optionalText = z.string().nullish()
 
 /** An object of a service of which only some texts are described. @param id Name in the API document */
 export function described(id: string, ...texts: readonly string[]): z.ZodObject {
-  return z.looseObject(optionalTextsModel(...texts)).meta({ id })
+  return model(id, optionalTextsModel(...texts))
+}
+
+type Shape = z.core.$ZodLooseShape
+
+/** An object that may have other fields. @param id Name in the API document */
+export function model<const Fields extends Shape>(id: string, fields: Fields): z.ZodObject<Fields, z.core.$loose>
+export function model<const Fields extends Shape>(
+  id: string,
+  description: string,
+  fields: Fields,
+): z.ZodObject<Fields, z.core.$loose>
+export function model(id: string, ...[first, second]: [Shape] | [string, Shape]): z.ZodObject {
+  return typeof first === 'string'
+    ? z.looseObject(second as Shape).meta({ id, description: first })
+    : z.looseObject(first).meta({ id })
 }

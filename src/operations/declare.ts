@@ -1,11 +1,12 @@
-/** Operations by their method: `get('getJobUsingGET', '/jobs/{id}', { … })`. */
-
+/** Operations by their method: `get('getJobUsingGET', '/jobs/{id}', 'Get a job', { … })`. */
+import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ServiceName } from '../services/services.ts'
-import type { Method, Operation } from './operation.ts'
+import type { BodyRule, Method, Operation } from './operation.ts'
 import type { Platform } from './platform.ts'
 
-type Rest = Omit<Operation, 'id' | 'method' | 'path'>
+/** A schema alone is that of a body that is required. */
+type Rest = Omit<Operation, 'id' | 'method' | 'path' | 'summary' | 'body'> & { readonly body?: BodyRule | z.ZodType }
 type Own<Shared> = Omit<Rest, keyof Shared> & Partial<Rest>
 
 /**
@@ -13,17 +14,13 @@ type Own<Shared> = Omit<Rest, keyof Shared> & Partial<Rest>
  * whole shares demands that let every caller in: what is added to another one must not be open by accident.
  */
 export function operationsWith<const Shared extends Partial<Rest>>({ forward, ...shared }: Shared) {
-  function declare(method: Method, id: string, path: string, own: Own<Shared>): Operation {
+  const by = (method: Method) => (id: string, path: string, summary: string, own: Own<Shared>) => {
     const forwarded = own.handle === undefined && forward !== undefined && { forward }
-    return { id, method, path, ...shared, ...forwarded, ...own } as Operation
+    const { body, ...declared } = { id, method, path, summary, ...shared, ...forwarded, ...own } as Rest
+    const rule = body instanceof z.ZodType ? { schema: body, required: true } : body
+    return { ...declared, ...(rule && { body: rule }) } as Operation
   }
-  return {
-    get: (id: string, path: string, own: Own<Shared>) => declare('GET', id, path, own),
-    post: (id: string, path: string, own: Own<Shared>) => declare('POST', id, path, own),
-    put: (id: string, path: string, own: Own<Shared>) => declare('PUT', id, path, own),
-    patch: (id: string, path: string, own: Own<Shared>) => declare('PATCH', id, path, own),
-    remove: (id: string, path: string, own: Own<Shared>) => declare('DELETE', id, path, own),
-  }
+  return { get: by('GET'), post: by('POST'), put: by('PUT'), patch: by('PATCH'), remove: by('DELETE') }
 }
 
 export const { get, post, put, patch, remove } = operationsWith({})
@@ -53,7 +50,7 @@ export function checkServicePresent(platform: Platform, service: ServiceName): v
  */
 export function ofOptionalService(service: ServiceName, prefix: string, operations: readonly Operation[]): Operation[] {
   return operations.map((operation) => ({
-    ...(operation.handle === undefined && { forward: { service, path: operation.path.slice(prefix.length) } }),
+    ...(operation.handle === undefined && { forward: `${service} ${operation.path.slice(prefix.length)}` as const }),
     ...(!('whenDisabled' in operation) && { missingWhenDisabled: true }),
     ...operation,
   }))

@@ -32,8 +32,8 @@ export interface Operation {
   /** Query parameters by name: text, integer, flag or list schemas of zod. Undeclared ones are ignored. */
   readonly query?: Readonly<Record<string, z.ZodType>>
   readonly body?: BodyRule
-  /** The service alone where its path is the operation's own. */
-  readonly forward?: ServiceName | Forward
+  /** The service, and the path there unless it is the operation's own: `igor /jobs/{name}`. */
+  readonly forward?: ServiceName | `${ServiceName} ${string}` | Forward
   readonly handle?: (request: OperationRequest, platform: Platform) => Promise<unknown>
   /** With `forward`: reduces the parsed answer; undefined becomes an empty body. */
   readonly pick?: (body: unknown, request: OperationRequest) => unknown

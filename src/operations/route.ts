@@ -30,8 +30,13 @@ function toRoute(operation: Operation): Route {
   return { path, ...(forward !== undefined && { forward: toCall(operation, path, forward) }) }
 }
 
-function toCall({ path: text, method, query = {} }: Operation, own: PathTemplate, forward: ServiceName | Forward): ForwardedCall {
-  const declared: Forward = typeof forward === 'string' ? { service: forward } : forward
+function toCall(
+  { path: text, method, query = {} }: Operation,
+  own: PathTemplate,
+  forward: NonNullable<Operation['forward']>,
+): ForwardedCall {
+  const [service, at] = typeof forward === 'string' ? forward.split(' ') : []
+  const declared = typeof forward === 'string' ? ({ service, ...(at !== undefined && { path: at }) } as Forward) : forward
   const path = declared.path === undefined || declared.path === text ? own : new PathTemplate(declared.path)
   const inPath = path.names.filter((name) => !own.names.includes(name))
   const sent = [...(declared.fromPath ?? []), ...Object.keys(query).filter((name) => !inPath.includes(name))]

@@ -4,15 +4,16 @@ import { test } from 'node:test'
 import { allOperations } from '../../src/operations/all.ts'
 import { routeOf } from '../../src/operations/route.ts'
 import { createFindRoute } from '../../src/operations/serving/find-route.ts'
+import type { ServiceName } from '../../src/services/services.ts'
 
 test('a service alone means the same route as the long form', () => {
   const short = allOperations.flatMap((operation) =>
-    typeof operation.forward === 'string' ? [{ operation, service: operation.forward }] : [],
+    typeof operation.forward === 'string' ? [{ operation, words: operation.forward.split(' ') }] : [],
   )
-  assert.ok(short.length > 70)
-  for (const { operation, service } of short) {
+  assert.ok(short.length > 120)
+  for (const { operation, words } of short) {
     const { method } = operation
-    const path = operation.path.replace('/**', '/{rest}')
+    const [service, path = operation.path.replace('/**', '/{rest}')] = words as [ServiceName, string?]
     assert.deepEqual(routeOf({ ...operation, forward: { service, method, path } }), routeOf(operation), operation.id)
   }
 })

@@ -83,21 +83,19 @@ const errors = {
 
 export function createAccessOperations(operations: () => readonly Operation[]): Operation[] {
   return [
-    get('explainAccessUsingGET', '/auth/explain', {
+    get('explainAccessUsingGET', '/auth/explain', 'Explain access to an operation', {
       demands: tellsWhoAsks,
-      summary: 'Explain access to an operation',
       description: 'Whether the caller may call an operation, and which rule decides. Nothing is executed.',
       query: question,
       handle: (request, platform) => explainAccess(request, request.query, platform, operations()),
       answer: AccessExplanation,
       errors,
     }),
-    post('explainAccessesUsingPOST', '/auth/explain', {
+    post('explainAccessesUsingPOST', '/auth/explain', 'Explain access to several operations', {
       demands: tellsWhoAsks,
       changesNothing: true,
-      summary: 'Explain access to several operations',
       description: `Up to ${maxQuestions} questions at once, answered in their order. Nothing is executed.`,
-      body: { schema: Questions, required: true },
+      body: Questions,
       handle: async (request, platform) => {
         const { questions } = request.body as z.infer<typeof Questions>
         const explanations: AccessExplanation[] = []

@@ -20,26 +20,23 @@ import { noteAge } from '../staleness.ts'
 const listsAccounts = demandsNothing('users see the accounts that they may read, each with whether they may write to it', 'reads')
 
 const account = operationsWith({ core: true, demands: listsAccounts })
-const definition = operationsWith({ body: { schema: AccountDefinition, required: true }, answer: AccountDefinition })
+const definition = operationsWith({ body: AccountDefinition, answer: AccountDefinition })
 
 export const accountOperations: Operation[] = [
-  account.get('getAccountsUsingGET', '/credentials', {
-    summary: 'List accounts',
+  account.get('getAccountsUsingGET', '/credentials', 'List accounts', {
     description: 'Accounts that the caller may read, with `authorized`. Served from a list that is refreshed every half minute.',
     query: { expand: flagModel.default(false).describe('All fields of each account.') },
     handle: listAccounts,
     answer: z.array(AccountModel),
   }),
-  account.get('getAccountUsingGET', '/credentials/{account}', {
-    summary: 'Get an account',
+  account.get('getAccountUsingGET', '/credentials/{account}', 'Get an account', {
     description: 'One account with all its fields and `authorized`.',
     handle: findAccount,
     answer: AccountModel,
     errors: { 404: 'There is no account of that name that the caller may read.' },
   }),
-  get('getAccountsByTypeUsingGET', '/credentials/type/{accountType}', {
+  get('getAccountsByTypeUsingGET', '/credentials/type/{accountType}', 'List account definitions', {
     demands: filteredBy('account'),
-    summary: 'List account definitions',
     description: 'Stored account definitions of one cloud provider, ordered by name.',
     query: {
       limit: integer.optional(),
@@ -48,19 +45,16 @@ export const accountOperations: Operation[] = [
     forward: 'clouddriver',
     answer: z.array(AccountDefinition),
   }),
-  definition.post('createAccountUsingPOST', '/credentials', {
+  definition.post('createAccountUsingPOST', '/credentials', 'Create an account definition', {
     demands: managesAccounts,
-    summary: 'Create an account definition',
     handle: (request, platform) => change(request, platform, { method: 'POST', path: '/credentials', body: request.body }),
   }),
-  definition.put('updateAccountUsingPUT', '/credentials', {
+  definition.put('updateAccountUsingPUT', '/credentials', 'Update an account definition', {
     demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'body' }],
-    summary: 'Update an account definition',
     handle: (request, platform) => change(request, platform, { method: 'PUT', path: '/credentials', body: request.body }),
   }),
-  remove('deleteAccountUsingDELETE', '/credentials/{accountName}', {
+  remove('deleteAccountUsingDELETE', '/credentials/{accountName}', 'Delete an account definition', {
     demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'path' }],
-    summary: 'Delete an account definition',
     handle: (request, platform) =>
       change(request, platform, { method: 'DELETE', path: pathTo`/credentials/${request.path['accountName'] as string}` }),
     answer: nothing,

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
-import { nothing } from '../../json/schemas.ts'
+import { model, nothing } from '../../json/schemas.ts'
 import type { Principal, StoredToken } from '../../login/tokens/token-store.ts'
 import type { Tokens } from '../../login/tokens/tokens.ts'
 import { describeChoice, nearestName } from '../../names/edit-distance.ts'
@@ -63,7 +63,7 @@ const RotateToken = z
   })
   .meta({ id: 'ApiTokenRotation' })
 
-const ServiceAccount = z.looseObject({ name: z.string(), memberOf: z.array(z.string()).nullish() }).meta({ id: 'ServiceAccount' })
+const ServiceAccount = model('ServiceAccount', { name: z.string(), memberOf: z.array(z.string()).nullish() })
 
 const notFound = { 404: 'There is no such token, or API tokens are switched off.' }
 const notAllowed = { 403: 'The caller may not do this to that token.' }
@@ -73,17 +73,15 @@ const rotatesItself = demandsNothing('it concerns the caller alone, and a token 
 const token = operationsWith({ errors: { ...notAllowed, ...notFound } })
 
 export const apiTokenOperations: Operation[] = [
-  get('listApiTokensUsingGET', '/auth/apiTokens', {
+  get('listApiTokensUsingGET', '/auth/apiTokens', 'List API tokens', {
     demands: ownAffair,
-    summary: 'List API tokens',
     description: 'The API tokens of the caller; administrators see those of all service accounts as well.',
     handle: listVisible,
     answer: z.array(Token),
     errors: notFound,
   }),
-  post('createApiTokenUsingPOST', '/auth/apiTokens', {
+  post('createApiTokenUsingPOST', '/auth/apiTokens', 'Create an API token', {
     demands: ownAffair,
-    summary: 'Create an API token',
     description: 'Creates an API token. Only this response contains its secret.',
     body: { schema: CreateToken, shown: CompleteToken, required: true },
     handle: create,
@@ -91,15 +89,13 @@ export const apiTokenOperations: Operation[] = [
     answer: IssuedToken,
     errors: { ...notAllowed, ...notFound, 409: 'The name is taken, or there are too many tokens.' },
   }),
-  token.get('listAllUserTokensUsingGET', '/auth/apiTokens/admin/users', {
+  token.get('listAllUserTokensUsingGET', '/auth/apiTokens/admin/users', 'List API tokens of all users', {
     demands: adminOnly,
-    summary: 'List API tokens of all users',
     handle: async (_request, platform) => (await tokensOf(platform).listAll('USER')).map(toToken),
     answer: z.array(Token),
   }),
-  token.get('getApiServiceAccountsUsingGET', '/auth/apiTokens/serviceAccounts', {
+  token.get('getApiServiceAccountsUsingGET', '/auth/apiTokens/serviceAccounts', 'List service accounts for tokens', {
     demands: adminOnly,
-    summary: 'List service accounts for tokens',
     description: 'Service accounts for which administrators may create tokens. For administrators.',
     handle: async (request, platform) => {
       tokensOf(platform)
@@ -107,18 +103,16 @@ export const apiTokenOperations: Operation[] = [
     },
     answer: z.array(ServiceAccount),
   }),
-  token.post('rotateApiTokenUsingPOST', '/auth/apiTokens/{id}/rotate', {
+  token.post('rotateApiTokenUsingPOST', '/auth/apiTokens/{id}/rotate', 'Rotate an API token', {
     demands: rotatesItself,
-    summary: 'Rotate an API token',
     description:
       'Gives a token another secret; the former one is accepted a while longer. A token may rotate itself, which does not extend its lifetime.',
     body: { schema: RotateToken, required: false },
     handle: rotate,
     answer: IssuedToken,
   }),
-  token.remove('revokeApiTokenUsingDELETE', '/auth/apiTokens/{id}', {
+  token.remove('revokeApiTokenUsingDELETE', '/auth/apiTokens/{id}', 'Revoke an API token', {
     demands: ownAffair,
-    summary: 'Revoke an API token',
     description: 'Revokes an API token, at once and everywhere.',
     handle: async (request, platform) => {
       const { token, tokens, by } = await findManaged(request, platform)

@@ -21,11 +21,10 @@ import { formatMissing, noteAge } from '../staleness.ts'
 import { readList, readObject } from '../upstream-shape.ts'
 
 export const applicationOperations: Operation[] = [
-  get('getAllApplicationsUsingGET', '/applications', {
+  get('getAllApplicationsUsingGET', '/applications', 'List applications', {
     core: true,
     ...polledByUsers,
     demands: filteredBy('application'),
-    summary: 'List applications',
     description:
       'Applications that the caller may read, with flat attributes. Served from a list that is refreshed every few seconds.',
     query: {
@@ -36,24 +35,22 @@ export const applicationOperations: Operation[] = [
     cost: 5,
     answer: z.array(ApplicationAttributes),
   }),
-  get('getApplicationUsingGET', '/applications/{application}', {
+  get('getApplicationUsingGET', '/applications/{application}', 'Get an application', {
     core: true,
     ...polledByUsers,
     demands: readsApplication,
-    summary: 'Get an application',
     description: 'One application: its attributes and, unless `expand=false`, its clusters by account.',
     query: { expand: flagModel.default(true) },
     handle: loadApplication,
     answer: Application,
     errors: { 404: 'Neither the definition store nor the infrastructure knows the application.' },
   }),
-  get('getApplicationHistoryUsingGET', '/applications/{application}/history', {
+  get('getApplicationHistoryUsingGET', '/applications/{application}/history', 'List revisions of an application', {
     core: true,
     demands: readsApplication,
-    summary: 'List revisions of an application',
     description: 'Earlier revisions of the attributes of an application.',
     query: { limit: integer.default(20) },
-    forward: { service: 'front50', path: '/v2/applications/{application}/history' },
+    forward: 'front50 /v2/applications/{application}/history',
     answer: z.array(ApplicationAttributes),
   }),
 ]
@@ -251,32 +248,28 @@ async function askInfrastructure(request: OperationRequest, missing: Set<Service
 const spansApplications = demandsNothing('a project shows several applications and belongs to none of them')
 
 export const projectOperations: Operation[] = [
-  get('allUsingGET3', '/projects', {
+  get('allUsingGET3', '/projects', 'List projects', {
     demands: spansApplications,
-    summary: 'List projects',
-    forward: { service: 'front50', path: '/v2/projects' },
+    forward: 'front50 /v2/projects',
     on404: { answer: [] },
     answer: z.array(Project),
   }),
-  get('getProjectUsingGET', '/projects/{id}', {
+  get('getProjectUsingGET', '/projects/{id}', 'Get a project', {
     demands: spansApplications,
-    summary: 'Get a project',
     description: 'One project, by name or id.',
-    forward: { service: 'front50', path: '/v2/projects/{id}' },
+    forward: 'front50 /v2/projects/{id}',
     on404: { message: ({ path }) => `There is no project with the name or id ${path['id']}.` },
     answer: Project,
   }),
-  get('getProjectClustersUsingGET', '/projects/{id}/clusters', {
+  get('getProjectClustersUsingGET', '/projects/{id}/clusters', 'List clusters of a project', {
     demands: filteredBy('account'),
-    summary: 'List clusters of a project',
     description: 'Clusters of a project, each with the instances of its applications.',
     forward: 'clouddriver',
     answer: z.array(ProjectClusterModel),
   }),
-  get('allPipelinesForProjectUsingGET', '/projects/{id}/pipelines', {
+  get('allPipelinesForProjectUsingGET', '/projects/{id}/pipelines', 'List executions of a project', {
     core: true,
     demands: filteredBy('application'),
-    summary: 'List executions of a project',
     description: 'Recent executions of a project, of applications that the caller may read.',
     query: { limit: integer.default(5), statuses: textModel.optional().describe('Comma-separated; all unless given.') },
     handle: listExecutions,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { AuditLog } from '../../audit/audit-log.ts'
 import type { AuditRecord } from '../../audit/event.ts'
 import { GatewayError } from '../../errors.ts'
-import { alike, textModel } from '../../json/schemas.ts'
+import { alike, model, textModel } from '../../json/schemas.ts'
 import { get } from '../declare.ts'
 import { adminOnly } from '../demands.ts'
 import { parseMoment } from '../moment.ts'
@@ -13,28 +13,26 @@ import type { Platform } from '../platform.ts'
 const kinds = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit'] as const
 const decisions = ['begun', 'allowed', 'refused', 'failed', 'interrupted'] as const
 
-const AuditedEvent = z
-  .looseObject({
-    sequence: z.int().describe('Counts from 1, without gaps.'),
-    at: z.string().describe('ISO 8601, UTC.'),
-    kind: z.enum(kinds),
-    decision: z.enum(decisions),
-    ...alike(textModel.optional(), 'user', 'address', 'requestId', 'method', 'application'),
-    login: textModel.optional().describe('How the user has logged in.'),
-    token: textModel.optional().describe('Id of the API token.'),
-    operation: textModel.optional().describe('Id of the operation.'),
-    resource: z.record(z.string(), z.string()).optional().describe('What it is about: names and ids.'),
-    status: z.int().optional().describe('Of the answer.'),
-    error: textModel.optional().describe('Code of the error.'),
-    reason: textModel.optional().describe('Why credentials were refused, or which right the user lacks.'),
-    upstream: z.array(z.looseObject({ service: textModel, status: z.int().optional() })).optional(),
-    change: textModel.optional().describe('Joins `begun` with how it ended.'),
-    repeated: z.int().optional().describe('How many more like the one before there were.'),
-    lost: z.int().optional().describe('Events that could not be written.'),
-    previous: textModel.describe('Hash of the event before.'),
-    hash: textModel,
-  })
-  .meta({ id: 'AuditEvent' })
+const AuditedEvent = model('AuditEvent', {
+  sequence: z.int().describe('Counts from 1, without gaps.'),
+  at: z.string().describe('ISO 8601, UTC.'),
+  kind: z.enum(kinds),
+  decision: z.enum(decisions),
+  ...alike(textModel.optional(), 'user', 'address', 'requestId', 'method', 'application'),
+  login: textModel.optional().describe('How the user has logged in.'),
+  token: textModel.optional().describe('Id of the API token.'),
+  operation: textModel.optional().describe('Id of the operation.'),
+  resource: z.record(z.string(), z.string()).optional().describe('What it is about: names and ids.'),
+  status: z.int().optional().describe('Of the answer.'),
+  error: textModel.optional().describe('Code of the error.'),
+  reason: textModel.optional().describe('Why credentials were refused, or which right the user lacks.'),
+  upstream: z.array(z.looseObject({ service: textModel, status: z.int().optional() })).optional(),
+  change: textModel.optional().describe('Joins `begun` with how it ended.'),
+  repeated: z.int().optional().describe('How many more like the one before there were.'),
+  lost: z.int().optional().describe('Events that could not be written.'),
+  previous: textModel.describe('Hash of the event before.'),
+  hash: textModel,
+})
 
 const AuditEvents = z
   .object({
@@ -61,9 +59,8 @@ const maxLimit = 1000
 const refusals = { 403: 'The caller is no administrator.', 404: 'Nothing is recorded, or not where it can be read back.' }
 
 export const auditOperations: Operation[] = [
-  get('listAuditEventsUsingGET', '/audit/events', {
+  get('listAuditEventsUsingGET', '/audit/events', 'List audit events', {
     demands: adminOnly,
-    summary: 'List audit events',
     description: 'Records of the audit log: changes, logins and refusals. For administrators.',
     query: {
       kind: z.enum(kinds).optional(),
@@ -81,9 +78,8 @@ export const auditOperations: Operation[] = [
     answer: AuditEvents,
     errors: refusals,
   }),
-  get('verifyAuditLogUsingGET', '/audit/verification', {
+  get('verifyAuditLogUsingGET', '/audit/verification', 'Verify the audit log', {
     demands: adminOnly,
-    summary: 'Verify the audit log',
     description:
       'Whether every record is unaltered and none is missing between the first and the last, as `fairlead audit verify` reports it. Keep the hash of the last record elsewhere: it shows later whether the newest records were removed.',
     query: { expect: RecordHash.optional().describe('Hash of a record that must still be there.') },

@@ -4,7 +4,7 @@ import { GatewayError } from '../../errors.ts'
 import { createPage, escapeHtml, type Site } from '../../http/page.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
 import type { User } from '../../http/request-state.ts'
-import { AnyObject, countModel, flagModel, nonEmpty, nothing, TextList, textModel } from '../../json/schemas.ts'
+import { AnyObject, countModel, flagModel, model, nonEmpty, nothing, TextList, textModel } from '../../json/schemas.ts'
 import { createFarewellPage } from '../../login/login-page.ts'
 import { checkRedirectTarget } from '../../login/redirect-target.ts'
 import { toUserKey } from '../../names/user-name.ts'
@@ -50,16 +50,14 @@ const own = operationsWith({ core: true, demands: ownAffair })
 const administrator = operationsWith({ demands: adminOnly, answer: nothing, errors: onlyAdmins })
 
 export const authOperations: Operation[] = [
-  get('userUsingGET', '/auth/user', {
+  get('userUsingGET', '/auth/user', 'Get the current user', {
     core: true,
     demands: tellsWhoAsks,
-    summary: 'Get the current user',
     description: 'The logged-in user; without login an empty body. Needs no login.',
     handle: currentUser,
     answer: CurrentUser.optional(),
   }),
-  own.get('getServiceAccountsUsingGET', '/auth/user/serviceAccounts', {
-    summary: 'List usable service accounts',
+  own.get('getServiceAccountsUsingGET', '/auth/user/serviceAccounts', 'List usable service accounts', {
     description: 'Names of the service accounts that the caller may use.',
     query: {
       application: textModel.optional().describe('Only those that may use this application; all of them when none may.'),
@@ -68,15 +66,13 @@ export const authOperations: Operation[] = [
       state.user === undefined ? [] : permissions.serviceAccountsOf(state.user, query['application'] as string | undefined),
     answer: TextList,
   }),
-  own.get('loggedOutUsingGET', '/auth/loggedOut', {
-    summary: 'Show the logout page',
+  own.get('loggedOutUsingGET', '/auth/loggedOut', 'Show the logout page', {
     description: 'A farewell, shown after the logout. Needs no login.',
     handle: async (request, platform) => sayFarewell(request, platform),
     cost: 0,
     answer: z.string(),
   }),
-  own.get('redirectUsingGET', '/auth/redirect', {
-    summary: 'Return to the web UI',
+  own.get('redirectUsingGET', '/auth/redirect', 'Return to the web UI', {
     description: 'Sends a logged-in browser back to the web UI. Asking for it without login starts the login.',
     query: {
       to: textModel.describe(
@@ -89,30 +85,26 @@ export const authOperations: Operation[] = [
     answer: nothing,
     errors: { 400: 'The address is neither that of the web UI, `services.deck.baseUrl`, nor one of the console.' },
   }),
-  administrator.post('syncUsingPOST', '/auth/roles/sync', {
+  administrator.post('syncUsingPOST', '/auth/roles/sync', 'Synchronise roles', {
     core: true,
-    summary: 'Synchronise roles',
     description: 'Has the permission service read role memberships again. For administrators.',
     handle: async (_request, platform) => platform.permissions.syncRoles(),
   }),
-  get('rawUser', '/auth/rawUser', {
+  get('rawUser', '/auth/rawUser', 'Get the user without permissions', {
     demands: ownAffair,
-    summary: 'Get the user without permissions',
     description: 'The caller as stored at login, without asking the permission service.',
     handle: async ({ state }) => (state.user === undefined ? undefined : toIdentity(state.user, state.user.roles)),
     answer: Identity.optional(),
   }),
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(logoutOperation),
-  administrator.post('deleteSessionCache', '/auth/deleteSessionCache', {
-    summary: 'End all sessions',
+  administrator.post('deleteSessionCache', '/auth/deleteSessionCache', 'End all sessions', {
     description: 'Ends all sessions, the caller’s included. For administrators.',
     handle: async (_request, platform) => {
       await platform.login.sessions.endAll()
     },
   }),
-  get('root', '/', {
+  get('root', '/', 'Open the web UI', {
     demands: ownAffair,
-    summary: 'Open the web UI',
     description: 'Redirects the browser to the web UI, or to the console while no address of a web UI is configured.',
     handle: async ({ state, headers }, { settings, site }) => {
       const own = (path: string) => new DirectAnswer(302, undefined, { location: `${state.baseUrl}${path}` })
@@ -214,22 +206,19 @@ function sayFarewell({ headers }: OperationRequest, { site, settings }: Platform
 
 const refusals = { 403: 'The caller is not an administrator.' }
 
-const Hydration = z
-  .looseObject({
-    dryRun: z.boolean().optional(),
-    executions: z
-      .record(z.string(), z.looseObject({ canApply: z.boolean().nullish(), actions: z.array(AnyObject).nullish() }))
-      .optional()
-      .describe('By id: what is or would be created.'),
-  })
-  .meta({ id: 'Hydration' })
+const Hydration = model('Hydration', {
+  dryRun: z.boolean().optional(),
+  executions: z
+    .record(z.string(), z.looseObject({ canApply: z.boolean().nullish(), actions: z.array(AnyObject).nullish() }))
+    .optional()
+    .describe('By id: what is or would be created.'),
+})
 
 const stuck = operationsWith({ demands: adminOfExecutions, errors: refusals })
 
 export const adminOperations: Operation[] = [
-  get('getAdminUsingGET', '/admin', {
+  get('getAdminUsingGET', '/admin', 'Check for administrator', {
     demands: ownAffair,
-    summary: 'Check for administrator',
     description: 'The name of the caller, and whether the caller is an administrator.',
     handle: async (request, platform) => ({
       username: usernameOf(request),
@@ -237,15 +226,13 @@ export const adminOperations: Operation[] = [
     }),
     answer: z.object({ username: z.string(), isAdmin: z.boolean() }),
   }),
-  stuck.put('forceCancelPipelineUsingPUT', '/admin/executions/forceCancel', {
-    summary: 'Force-cancel an execution',
+  stuck.put('forceCancelPipelineUsingPUT', '/admin/executions/forceCancel', 'Force-cancel an execution', {
     description: 'Marks an execution and its stages as cancelled without running anything.',
     query: { executionId: nonEmpty, executionType: z.enum(['PIPELINE', 'ORCHESTRATION']).default('PIPELINE') },
     handle: forceCancel,
     answer: nothing,
   }),
-  stuck.post('hydrateQueueUsingPOST', '/admin/executions/hydrate', {
-    summary: 'Requeue an execution',
+  stuck.post('hydrateQueueUsingPOST', '/admin/executions/hydrate', 'Requeue an execution', {
     description: 'Creates the work of a running execution again, or with `dryRun` reports what would be created.',
     query: { executionId: nonEmpty, dryRun: flagModel.default(true) },
     handle: hydrate,
@@ -284,9 +271,8 @@ const errors = { 403: 'Only administrators may ask about others.' }
 const ending = operationsWith({ demands: ownAffair, query, success: 204, answer: nothing })
 
 export const loginSessionOperations: Operation[] = [
-  get('listSessionsUsingGET', '/auth/sessions', {
+  get('listSessionsUsingGET', '/auth/sessions', 'List login sessions', {
     demands: ownAffair,
-    summary: 'List login sessions',
     description:
       'Sessions of the caller, the one used last first. While there are more, the header `Link` has the next page, `rel="next"`.',
     query: {
@@ -298,8 +284,7 @@ export const loginSessionOperations: Operation[] = [
     answer: z.array(LoginSession),
     errors,
   }),
-  ending.remove('endOtherSessionsUsingDELETE', '/auth/sessions', {
-    summary: 'End other sessions',
+  ending.remove('endOtherSessionsUsingDELETE', '/auth/sessions', 'End other sessions', {
     description: 'Ends all other sessions of the caller; of another user, all.',
     handle: async (request, platform) => {
       const username = await whose(request, platform)
@@ -308,8 +293,7 @@ export const loginSessionOperations: Operation[] = [
     },
     errors,
   }),
-  ending.remove('endSessionUsingDELETE', '/auth/sessions/{id}', {
-    summary: 'End a session',
+  ending.remove('endSessionUsingDELETE', '/auth/sessions/{id}', 'End a session', {
     handle: async (request, platform) => {
       const { id = '' } = request.path
       const username = await whose(request, platform)

@@ -17,7 +17,7 @@ const missing = (what: string) => ({
 
 const servers = operationsWith({
   demands: filteredBy('build-service'),
-  forward: { service: 'igor', path: '/masters' },
+  forward: 'igor /masters',
   whenDisabled: [],
   answer: TextList,
 })
@@ -26,91 +26,79 @@ const inPath = operationsWith({ core: true, demands: readsBuildService('buildMas
 const inQuery = operationsWith({ demands: readsBuildService('buildMaster'), query: { job } })
 
 export const buildOperations: Operation[] = [
-  servers.get('getBuildMastersUsingGET', '/v2/builds', {
+  servers.get('getBuildMastersUsingGET', '/v2/builds', 'List build servers', {
     core: true,
-    summary: 'List build servers',
     description: 'Names of the build servers.',
     query: { type: textModel.optional().describe('Only servers of this kind, such as jenkins.') },
   }),
-  ofServer.get('getJobsForBuildMasterUsingGET', '/v2/builds/{buildMaster}/jobs', {
+  ofServer.get('getJobsForBuildMasterUsingGET', '/v2/builds/{buildMaster}/jobs', 'List jobs of a build server', {
     core: true,
-    summary: 'List jobs of a build server',
     description: 'Job names of a build server; folders are joined with /job/.',
-    forward: { service: 'igor', path: '/jobs/{buildMaster}' },
+    forward: 'igor /jobs/{buildMaster}',
     on404: { message: ({ path }) => `There is no build server "${path['buildMaster']}".` },
     whenDisabled: [],
     answer: TextList,
     errors: { 404: 'The server is unknown.' },
   }),
-  inPath.get('getJobConfigUsingGET', '/v2/builds/{buildMaster}/jobs/**', {
-    summary: 'Get a build job',
-    forward: { service: 'igor', path: '/jobs/{buildMaster}/{rest}' },
+  inPath.get('getJobConfigUsingGET', '/v2/builds/{buildMaster}/jobs/**', 'Get a build job', {
+    forward: 'igor /jobs/{buildMaster}/{rest}',
     on404: { message: (request) => `There is no ${jobOf(request)}.` },
     whenDisabled: {},
     answer: BuildJob,
   }),
-  inPath.get('getBuildsUsingGET', '/v2/builds/{buildMaster}/builds/**', {
-    summary: 'List builds of a job',
+  inPath.get('getBuildsUsingGET', '/v2/builds/{buildMaster}/builds/**', 'List builds of a job', {
     description: 'Builds of a job, newest first.',
-    forward: { service: 'igor', path: '/builds/all/{buildMaster}/{rest}' },
+    forward: 'igor /builds/all/{buildMaster}/{rest}',
     on404: { message: (request) => `There are no builds of ${jobOf(request)}.` },
     whenDisabled: [],
     answer: z.array(Build),
   }),
-  inPath.get('getBuildUsingGET', '/v2/builds/{buildMaster}/build/{number}/**', {
-    summary: 'Get a build',
-    forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{rest}' },
+  inPath.get('getBuildUsingGET', '/v2/builds/{buildMaster}/build/{number}/**', 'Get a build', {
+    forward: 'igor /builds/status/{number}/{buildMaster}/{rest}',
     on404: { message: (request) => `There is no build ${request.path['number']} of ${jobOf(request)}.` },
     whenDisabled: {},
     answer: Build,
   }),
-  servers.get('getBuildMastersUsingGET1', '/v3/builds', {
-    summary: 'List build hosts',
+  servers.get('getBuildMastersUsingGET1', '/v3/builds', 'List build hosts', {
     query: { type: textModel.optional().describe('Provider: jenkins, travis, concourse, …; all unless given.') },
   }),
-  ofServer.get('getJobsForBuildMasterUsingGET1', '/v3/builds/{buildMaster}/jobs', {
-    summary: 'List jobs of a build host',
-    forward: { service: 'igor', path: '/jobs/{buildMaster}' },
+  ofServer.get('getJobsForBuildMasterUsingGET1', '/v3/builds/{buildMaster}/jobs', 'List jobs of a build host', {
+    forward: 'igor /jobs/{buildMaster}',
     whenDisabled: [],
     on404: missing('The build host'),
     answer: TextList,
   }),
-  inQuery.get('getJobConfigUsingGET1', '/v3/builds/{buildMaster}/job', {
-    summary: 'Get a build job',
-    forward: { service: 'igor', path: '/jobs/{buildMaster}/{+job}' },
+  inQuery.get('getJobConfigUsingGET1', '/v3/builds/{buildMaster}/job', 'Get a build job', {
+    forward: 'igor /jobs/{buildMaster}/{+job}',
     whenDisabled: {},
     on404: missing('The job'),
     answer: BuildJob,
   }),
-  inQuery.get('getBuildsUsingGET1', '/v3/builds/{buildMaster}/builds', {
-    summary: 'List builds of a job',
+  inQuery.get('getBuildsUsingGET1', '/v3/builds/{buildMaster}/builds', 'List builds of a job', {
     description: 'Builds of a job, newest first.',
-    forward: { service: 'igor', path: '/builds/all/{buildMaster}/{+job}' },
+    forward: 'igor /builds/all/{buildMaster}/{+job}',
     whenDisabled: [],
     on404: missing('The job'),
     answer: z.array(Build),
   }),
-  inQuery.get('getBuildUsingGET1', '/v3/builds/{buildMaster}/build/{number}', {
-    summary: 'Get a build',
-    forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{+job}' },
+  inQuery.get('getBuildUsingGET1', '/v3/builds/{buildMaster}/build/{number}', 'Get a build', {
+    forward: 'igor /builds/status/{number}/{buildMaster}/{+job}',
     whenDisabled: {},
     on404: missing('The build'),
     answer: Build,
   }),
-  inQuery.get('getBuildFileUsingGET', '/v3/builds/{buildMaster}/build/{number}/file', {
-    summary: 'Get a file of a build',
+  inQuery.get('getBuildFileUsingGET', '/v3/builds/{buildMaster}/build/{number}/file', 'Get a file of a build', {
     description: 'Only the embedded build service has this operation, for files of this machine and of Jenkins.',
     query: { job, path: textModel.describe('As the artifact of the build refers to it.') },
-    forward: { service: 'igor', path: '/builds/file/{number}/{buildMaster}/{+job}' },
+    forward: 'igor /builds/file/{number}/{buildMaster}/{+job}',
     missingWhenDisabled: true,
     on404: missing('The file of the build'),
     answer: bytes.describe('The content of the file.'),
     answerType: 'application/octet-stream',
   }),
-  inQuery.get('getBuildOutputUsingGET', '/v3/builds/{buildMaster}/build/{number}/output', {
-    summary: 'Get the output of a build',
+  inQuery.get('getBuildOutputUsingGET', '/v3/builds/{buildMaster}/build/{number}/output', 'Get the output of a build', {
     description: 'Of a build that runs, what it has written until now. Only the embedded build service has this operation.',
-    forward: { service: 'igor', path: '/builds/output/{number}/{buildMaster}/{+job}' },
+    forward: 'igor /builds/output/{number}/{buildMaster}/{+job}',
     missingWhenDisabled: true,
     on404: missing('The log of the build'),
     answer: z.looseObject({ log: z.string() }),
@@ -128,62 +116,50 @@ const concoursePipelinesPath = `${teamsPath}/{team}/pipelines`
 const list = operationsWith({ forward: 'igor', whenDisabled: [], on404: { answer: [] }, answer: TextList })
 
 export const integrationOperations: Operation[] = [
-  list.get('getArtifactoryNamesUsingGET', '/artifactory/names', {
+  list.get('getArtifactoryNamesUsingGET', '/artifactory/names', 'List Artifactory servers', {
     demands: sharedKnowledge,
-    summary: 'List Artifactory servers',
   }),
-  list.get('getNexusNamesUsingGET', '/nexus/names', { demands: sharedKnowledge, summary: 'List Nexus servers' }),
-  list.get('getCodeBuildAccountsUsingGET', '/codebuild/accounts', {
+  list.get('getNexusNamesUsingGET', '/nexus/names', 'List Nexus servers', { demands: sharedKnowledge }),
+  list.get('getCodeBuildAccountsUsingGET', '/codebuild/accounts', 'List CodeBuild accounts', {
     demands: filteredBy('build-service'),
-    summary: 'List CodeBuild accounts',
   }),
-  list.get('getCodeBuildProjectsUsingGET', '/codebuild/projects/{account}', {
+  list.get('getCodeBuildProjectsUsingGET', '/codebuild/projects/{account}', 'List CodeBuild projects', {
     demands: readsBuildService('account'),
-    summary: 'List CodeBuild projects',
   }),
-  list.get('getGoogleCloudBuildAccountsUsingGET', '/gcb/accounts', {
+  list.get('getGoogleCloudBuildAccountsUsingGET', '/gcb/accounts', 'List Cloud Build accounts', {
     demands: filteredBy('build-service'),
-    summary: 'List Cloud Build accounts',
   }),
-  list.get('getGoogleCloudBuildTriggersUsingGET', '/gcb/triggers/{account}', {
+  list.get('getGoogleCloudBuildTriggersUsingGET', '/gcb/triggers/{account}', 'List Cloud Build triggers', {
     demands: readsBuildService('account'),
-    summary: 'List Cloud Build triggers',
     answer: z.array(described('CloudBuildTrigger', 'id', 'name', 'description')),
   }),
-  list.get('getConcourseTeamsUsingGET', teamsPath, {
+  list.get('getConcourseTeamsUsingGET', teamsPath, 'List Concourse teams', {
     demands: readsBuildService('buildMaster'),
-    summary: 'List Concourse teams',
   }),
-  list.get('getConcoursePipelinesUsingGET', concoursePipelinesPath, {
+  list.get('getConcoursePipelinesUsingGET', concoursePipelinesPath, 'List Concourse pipelines', {
     demands: readsBuildService('buildMaster'),
-    summary: 'List Concourse pipelines',
   }),
-  list.get('getConcourseJobsUsingGET', `${concoursePipelinesPath}/{pipeline}/jobs`, {
+  list.get('getConcourseJobsUsingGET', `${concoursePipelinesPath}/{pipeline}/jobs`, 'List Concourse jobs', {
     demands: readsBuildService('buildMaster'),
-    summary: 'List Concourse jobs',
   }),
-  list.get('getConcourseResourcesUsingGET', `${concoursePipelinesPath}/{pipeline}/resources`, {
+  list.get('getConcourseResourcesUsingGET', `${concoursePipelinesPath}/{pipeline}/resources`, 'List Concourse resources', {
     demands: readsBuildService('buildMaster'),
-    summary: 'List Concourse resources',
   }),
-  list.get('getCiBuildsUsingGET', '/ci/builds', {
+  list.get('getCiBuildsUsingGET', '/ci/builds', 'List builds of a repository', {
     demands: decidedByService,
-    summary: 'List builds of a repository',
     query: {
       ...alike(textModel.optional(), 'projectKey', 'repoSlug', 'completionStatus', 'buildNumber', 'commitId'),
     },
     answer: z.array(Build),
   }),
-  get('getCiBuildOutputUsingGET', '/ci/builds/{buildId}/output', {
+  get('getCiBuildOutputUsingGET', '/ci/builds/{buildId}/output', 'Get the log of a build', {
     demands: decidedByService,
-    summary: 'Get the log of a build',
     forward: 'igor',
     missingWhenDisabled: true,
     answer: z.looseObject({ log: z.string().nullish() }),
   }),
-  post('stageExecutionUsingPOST', '/concourse/stage/start', {
+  post('stageExecutionUsingPOST', '/concourse/stage/start', 'Report a Concourse build', {
     demands: provedBySender,
-    summary: 'Report a Concourse build',
     description: 'Reports the build of a waiting Concourse stage.',
     query: { stageId: textModel, job: textModel, buildNumber: textModel },
     forward: 'orca',

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type Change, changesIn, type DeliveryFigures, figuresOf, productionOf } from '../../environments/delivery.ts'
 import { labelOf } from '../../environments/images.ts'
 import { GatewayError } from '../../errors.ts'
-import { alike, millisecondsModel, nonEmpty, optionalTextsModel, TextList } from '../../json/schemas.ts'
+import { alike, millisecondsModel, model, nonEmpty, optionalTextsModel, TextList } from '../../json/schemas.ts'
 import { definedOf, type JsonObject } from '../../json/values.ts'
 import { formatDuration } from '../../names/amounts.ts'
 import { foldName } from '../../names/fold-name.ts'
@@ -36,48 +36,43 @@ const words = {
 }
 const medianMs = z.int().nullable().describe('Milliseconds; null where nothing was measured.')
 
-const ChangeModel = z
-  .looseObject({
-    run: z.looseObject({ id: z.string(), pipeline: z.string(), ...optionalTextsModel('user') }),
-    atMs: count.describe('Its end, in milliseconds since the epoch.'),
-    kind: z.enum(['deployment', 'restoration']).describe('restoration: it deploys again what ran before.'),
-    ...alike(TextList, 'clusters', 'images'),
-    labels: TextList.describe('Tags of the images.'),
-    commit: CommitModel.optional(),
-    build: BuildModel.optional(),
-    leadMs: count.optional().describe('From the commit, for the first deployment of it.'),
-    failure: z.string().optional().describe('Why it counts as failed.'),
-    restoredAtMs: count.optional().describe('When the environment was good again.'),
-  })
-  .meta({ id: 'DeliveryChange', description: 'A run that has deployed to the environment.' })
+const ChangeModel = model('DeliveryChange', 'A run that has deployed to the environment.', {
+  run: z.looseObject({ id: z.string(), pipeline: z.string(), ...optionalTextsModel('user') }),
+  atMs: count.describe('Its end, in milliseconds since the epoch.'),
+  kind: z.enum(['deployment', 'restoration']).describe('restoration: it deploys again what ran before.'),
+  ...alike(TextList, 'clusters', 'images'),
+  labels: TextList.describe('Tags of the images.'),
+  commit: CommitModel.optional(),
+  build: BuildModel.optional(),
+  leadMs: count.optional().describe('From the commit, for the first deployment of it.'),
+  failure: z.string().optional().describe('Why it counts as failed.'),
+  restoredAtMs: count.optional().describe('When the environment was good again.'),
+})
 
-const DeliveryModel = z
-  .looseObject({
-    sinceMs: count,
-    untilMs: count,
-    environment: z.string().nullable().describe('Null: deployments anywhere count, because no environment is production.'),
-    environments: TextList.describe('Those that the query may name, in the order of promotion.'),
-    complete: z.boolean().describe('False: there are more runs than are read, so that the time begins with the oldest of them.'),
-    figures: z.object({
-      deploymentFrequency: z.looseObject({ perDay: z.number(), deployments: count, ...words }),
-      leadTime: z.looseObject({ medianMs, of: count.describe('Deployments whose commit is known.'), ...words }),
-      changeFailureRate: z.looseObject({ share: z.number().nullable(), failed: count, of: count, ...words }),
-      timeToRestore: z.looseObject({
-        medianMs,
-        of: count.describe('Failures that have ended.'),
-        open: count.describe('Failures that have not.'),
-        ...words,
-      }),
+const DeliveryModel = model('Delivery', {
+  sinceMs: count,
+  untilMs: count,
+  environment: z.string().nullable().describe('Null: deployments anywhere count, because no environment is production.'),
+  environments: TextList.describe('Those that the query may name, in the order of promotion.'),
+  complete: z.boolean().describe('False: there are more runs than are read, so that the time begins with the oldest of them.'),
+  figures: z.object({
+    deploymentFrequency: z.looseObject({ perDay: z.number(), deployments: count, ...words }),
+    leadTime: z.looseObject({ medianMs, of: count.describe('Deployments whose commit is known.'), ...words }),
+    changeFailureRate: z.looseObject({ share: z.number().nullable(), failed: count, of: count, ...words }),
+    timeToRestore: z.looseObject({
+      medianMs,
+      of: count.describe('Failures that have ended.'),
+      open: count.describe('Failures that have not.'),
+      ...words,
     }),
-    changes: z.array(ChangeModel).describe('The newest first, at most 500.'),
-  })
-  .meta({ id: 'Delivery' })
+  }),
+  changes: z.array(ChangeModel).describe('The newest first, at most 500.'),
+})
 
 export const deliveryOperations: Operation[] = [
-  get('getApplicationDelivery', '/applications/{application}/delivery', {
+  get('getApplicationDelivery', '/applications/{application}/delivery', 'Get figures of delivery', {
     ...polledByUsers,
     demands: readsApplication,
-    summary: 'Get figures of delivery',
     description:
       'How often an application is deployed to an environment, how long commits take until then, how many deployments fail, and how long ' +
       'failures last; with the definition of each figure and the deployments behind them.',

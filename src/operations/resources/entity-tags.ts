@@ -12,48 +12,43 @@ import type { Platform } from '../platform.ts'
 import { checkPlain, submitTask } from './task-polling.ts'
 
 export const entityTagOperations: Operation[] = [
-  get('listEntityTagsUsingGET', '/tags', {
+  get('listEntityTagsUsingGET', '/tags', 'List entity tags', {
     demands: filteredBy('entity'),
-    summary: 'List entity tags',
     description: 'Tags of all entities; every query parameter is a filter (application, entityType, entityId, tag:{name}, …).',
     forward: { service: 'clouddriver', otherQuery: true },
     answer: z.array(EntityTags),
   }),
-  get('getEntityTagsUsingGET', '/tags/**', {
+  get('getEntityTagsUsingGET', '/tags/**', 'Get tags of an entity', {
     demands: filteredBy('entity'),
-    summary: 'Get tags of an entity',
     description: 'Tags of one entity. The id is the rest of the path: provider:type:id:account:region.',
     handle: async ({ path }) => new StreamedAnswer('clouddriver', { path: tagsPath(path['rest'] as string) }),
     answer: EntityTags,
   }),
-  post('upsertEntityTagsUsingPOST', '/tags', {
+  post('upsertEntityTagsUsingPOST', '/tags', 'Tag an entity', {
     demands: application('WRITE', 'query'),
-    summary: 'Tag an entity',
     description: 'Submits tags for one entity.',
     query: {
       ...alike(textModel, 'entityId', 'entityType', 'cloudProvider'),
       ...alike(textModel.optional(), 'application', 'account', 'region'),
       isPartial: flagModel.default(true).describe('Keeps other tags of the entity.'),
     },
-    body: { schema: z.array(EntityTag), required: true },
+    body: z.array(EntityTag),
     handle: addTags,
     ...submitted,
   }),
-  remove('deleteEntityTagsUsingDELETE', '/tags/{id}/{tag}', {
+  remove('deleteEntityTagsUsingDELETE', '/tags/{id}/{tag}', 'Remove tags from an entity', {
     demands: demandsNothing(
       'what the entity belongs to is known when it has been read; then it needs WRITE there, and the service decides besides',
     ),
-    summary: 'Remove tags from an entity',
     description: 'Submits the removal of tags, comma-separated, from one entity.',
     handle: removeTags,
     ...submitted,
   }),
-  post('bulkUpsertEntityTagsUsingPOST', '/batch/tags', {
+  post('bulkUpsertEntityTagsUsingPOST', '/batch/tags', 'Tag several entities', {
     demands: application('WRITE', 'query'),
-    summary: 'Tag several entities',
     description: 'Submits tags for many entities.',
     query: { application: textModel.default('adhoc') },
-    body: { schema: z.array(EntityTags), required: true },
+    body: z.array(EntityTags),
     handle: addManyTags,
     ...submitted,
   }),

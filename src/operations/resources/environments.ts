@@ -40,10 +40,9 @@ const runsOfPipeline = 3
 const pipelinesOfCall = 5
 
 export const environmentOperations: Operation[] = [
-  get('getApplicationEnvironments', '/applications/{application}/environments', {
+  get('getApplicationEnvironments', '/applications/{application}/environments', 'List environments and promotions', {
     ...polledByUsers,
     demands: readsApplication,
-    summary: 'List environments and promotions',
     description:
       'What each environment of an application runs, in the order of promotion, and what lies between two of them. The attribute ' +
       '`environments` of the application declares them; otherwise they are made of its accounts and pipelines.',

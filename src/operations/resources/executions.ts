@@ -1,7 +1,7 @@
 /** Executions, the runs of pipelines: lists, searches, changes while they run, and event streams. */
 import { z } from 'zod'
 import { formatJson, parseJson } from '../../json/json.ts'
-import { AnyList, AnyObject, flagModel, integer, nonEmpty, nothing, textModel } from '../../json/schemas.ts'
+import { AnyList, AnyObject, flagModel, integer, model, nonEmpty, nothing, textModel } from '../../json/schemas.ts'
 import { fieldAt, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 import { eventStreamType } from '../../live/event-stream.ts'
 import type { LiveSubject } from '../../live/source.ts'
@@ -32,7 +32,7 @@ const statuses = textModel.optional().describe('Execution statuses, comma-separa
 const unknownExecution = { 404: 'There is no execution with this id.' }
 const notFound = { message: describeUnknownExecution }
 
-const ActiveExecutions = z.looseObject({ overdue: z.boolean(), count: z.int() }).meta({ id: 'ActiveExecutions' })
+const ActiveExecutions = model('ActiveExecutions', { overdue: z.boolean(), count: z.int() })
 
 const moment = z.string().regex(/^\d{1,19}$/, 'it must be a moment in milliseconds since the epoch')
 
@@ -59,9 +59,8 @@ const execution = operationsWith({ core: true, errors: unknownExecution })
 const stage = operationsWith({ core: true, demands: executesExecution, answer: ExecutionModel, errors: unknownExecution })
 
 export const executionOperations: Operation[] = [
-  list.get('getPipelinesUsingGET', '/applications/{application}/pipelines', {
+  list.get('getPipelinesUsingGET', '/applications/{application}/pipelines', 'List executions of an application', {
     demands: [...readsApplication, ...filteredBy('application')],
-    summary: 'List executions of an application',
     description: 'Recent executions of an application.',
     query: {
       limit: integer.optional().describe('Per pipeline definition, not in total; unless given, `gate.execution.fetch.limit`.'),
@@ -72,9 +71,8 @@ export const executionOperations: Operation[] = [
     },
     handle: listOfApplication,
   }),
-  list.get('getLatestExecutionsByConfigIdsUsingGET', '/executions', {
+  list.get('getLatestExecutionsByConfigIdsUsingGET', '/executions', 'List executions by ids', {
     demands: filteredBy('application'),
-    summary: 'List executions by ids',
     description: 'Latest executions of given definitions, or given executions. Without either list of ids the result is `[]`.',
     query: {
       pipelineConfigIds: textModel.optional().describe('Ids of definitions, comma-separated or repeated.'),
@@ -87,26 +85,23 @@ export const executionOperations: Operation[] = [
     },
     handle: listByIds,
   }),
-  get('getActiveExecutionsByInstanceUsingGET', '/executions/activeByInstance', {
+  get('getActiveExecutionsByInstanceUsingGET', '/executions/activeByInstance', 'Count executions by instance', {
     core: true,
     demands: filteredBy('application'),
-    summary: 'Count executions by instance',
     description: 'Active executions by instance of the orchestrator. Newer orchestrators return 404.',
     forward: 'orca',
     cost: 5,
     answer: z.record(z.string(), ActiveExecutions),
   }),
-  execution.get('getPipelineUsingGET', '/pipelines/{id}', {
+  execution.get('getPipelineUsingGET', '/pipelines/{id}', 'Get an execution', {
     ...polledByUsers,
     demands: readsExecution,
-    summary: 'Get an execution',
     forward: 'orca',
     on404: notFound,
     answer: ExecutionModel,
   }),
-  execution.get('getPipelineLogsUsingGET', '/pipelines/{id}/logs', {
+  execution.get('getPipelineLogsUsingGET', '/pipelines/{id}/logs', 'Get logs of an execution', {
     demands: readsExecution,
-    summary: 'Get logs of an execution',
     description:
       'What happened in an execution, when and by whom: `timestamp`, `eventType`, `user`, and `details` with stage, task and status. ' +
       'The embedded engine answers it; newer external orchestrators return 404.',
@@ -114,48 +109,45 @@ export const executionOperations: Operation[] = [
     on404: { message: ({ path }) => `There are no logs of an execution with the id "${path['id']}".` },
     answer: AnyList,
   }),
-  execution.remove('deletePipelineUsingDELETE1', '/pipelines/{id}', {
+  execution.remove('deletePipelineUsingDELETE1', '/pipelines/{id}', 'Delete an execution', {
     demands: writesExecution,
-    summary: 'Delete an execution',
     description: 'Deletes the record of an execution that has ended.',
     handle: (request) => changeRun(request, 'pipelines', 'DELETE'),
     answer: nothing,
   }),
-  control.put('cancelPipelineUsingPUT1', '/pipelines/{id}/cancel', {
-    summary: 'Cancel an execution',
+  control.put('cancelPipelineUsingPUT1', '/pipelines/{id}/cancel', 'Cancel an execution', {
     description: 'Cancels an execution; it reaches CANCELED a little later.',
     query: { reason: textModel.optional(), force: flagModel.default(false) },
     handle: (request) => changeRun(request, 'pipelines', 'PUT', '/cancel'),
   }),
-  control.put('cancelPipelineUsingPUT', '/applications/{application}/pipelines/{id}/cancel', {
-    summary: 'Cancel an execution (older address)',
-    description: 'Cancels an execution; the older address. The application is ignored, and may be the text `{application}`.',
-    query: { reason: textModel.optional() },
-    handle: cancelAtOlderAddress,
-  }),
-  control.put('pausePipelineUsingPUT', '/pipelines/{id}/pause', {
-    summary: 'Pause an execution',
+  control.put(
+    'cancelPipelineUsingPUT',
+    '/applications/{application}/pipelines/{id}/cancel',
+    'Cancel an execution (older address)',
+    {
+      description: 'Cancels an execution; the older address. The application is ignored, and may be the text `{application}`.',
+      query: { reason: textModel.optional() },
+      handle: cancelAtOlderAddress,
+    },
+  ),
+  control.put('pausePipelineUsingPUT', '/pipelines/{id}/pause', 'Pause an execution', {
     handle: (request) => changeRun(request, 'pipelines', 'PUT', '/pause'),
   }),
-  control.put('resumePipelineUsingPUT', '/pipelines/{id}/resume', {
-    summary: 'Resume an execution',
+  control.put('resumePipelineUsingPUT', '/pipelines/{id}/resume', 'Resume an execution', {
     handle: (request) => changeRun(request, 'pipelines', 'PUT', '/resume'),
   }),
-  stage.put('restartStageUsingPUT', '/pipelines/{id}/stages/{stageId}/restart', {
-    summary: 'Restart a stage',
+  stage.put('restartStageUsingPUT', '/pipelines/{id}/stages/{stageId}/restart', 'Restart a stage', {
     description: 'Restarts a stage. The stored definition of the pipeline takes the place of the body, if there still is one.',
-    body: { schema: AnyObject, required: true },
+    body: AnyObject,
     handle: restartStage,
   }),
-  stage.patch('updateStageUsingPATCH', '/pipelines/{id}/stages/{stageId}', {
-    summary: 'Update or judge a stage',
+  stage.patch('updateStageUsingPATCH', '/pipelines/{id}/stages/{stageId}', 'Update or judge a stage', {
     description: 'Merges the body into the context of a stage: a judgment, or the wish to skip.',
     body: { schema: AnyObject, shown: StageUpdate, required: true },
     handle: updateStage,
   }),
-  get('searchForPipelineExecutionsByTriggerUsingGET', '/applications/{application}/executions/search', {
+  get('searchForPipelineExecutionsByTriggerUsingGET', '/applications/{application}/executions/search', 'Search executions', {
     demands: [...readsApplication, ...filteredBy('application')],
-    summary: 'Search executions',
     description:
       'Executions of an application by trigger, user, parameter, text, time and status, newest first. `*` searches all that the caller ' +
       'may read. An external Orca cannot search by user, parameter or text: Fairlead asks it for executions whose trigger has this user ' +
@@ -165,16 +157,15 @@ export const executionOperations: Operation[] = [
     cost: 5,
     answer: z.array(ExecutionModel),
   }),
-  get('getFailedStagesForPipelineExecutionUsingGET', '/executions/failedStages', {
+  get('getFailedStagesForPipelineExecutionUsingGET', '/executions/failedStages', 'List failed stages', {
     demands: application('READ', 'execution', 'executionId'),
-    summary: 'List failed stages',
     description: 'The stages that made an execution fail, including those of the pipelines that it started.',
     query: {
       executionId: nonEmpty,
       deckOrigin: textModel.optional().describe('Address of the web UI, for links.'),
       limit: integer.default(1),
     },
-    forward: { service: 'orca', path: '/pipelines/failedStages' },
+    forward: 'orca /pipelines/failedStages',
     answer: z.array(FailedStage),
   }),
 ]
@@ -296,9 +287,8 @@ const tooMany = {
 type Stream = Pick<Operation, 'demands' | 'summary'> & { description: string; kind: LiveSubject['kind']; unknown?: string }
 
 function stream(id: string, path: string, { demands, summary, description, kind, unknown }: Stream): Operation {
-  return get(id, path, {
+  return get(id, path, summary, {
     demands,
-    summary,
     description: `${description} ${common}`,
     handle: async (request) => new LiveAnswer({ kind, name: request.path[kind === 'application' ? kind : 'id'] ?? '' }),
     answer: z.string(),

@@ -1,7 +1,7 @@
 /** Evaluates expressions and variables against executions. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { AnyObject, textModel } from '../../json/schemas.ts'
+import { AnyObject, model, textModel } from '../../json/schemas.ts'
 import { isObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { get, post } from '../declare.ts'
@@ -10,17 +10,13 @@ import { Evaluation } from '../models/executions.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { describeUnknownExecution } from './executions.ts'
 
-const Variable = z
-  .looseObject({ key: z.string(), value: z.unknown(), description: z.string().optional() })
-  .meta({ id: 'Variable' })
-const VariablesEvaluation = z
-  .looseObject({ result: z.array(Variable).optional(), detail: AnyObject.nullish() })
-  .meta({ id: 'VariablesEvaluation' })
+const Variable = model('Variable', { key: z.string(), value: z.unknown(), description: z.string().optional() })
+const VariablesEvaluation = model('VariablesEvaluation', { result: z.array(Variable).optional(), detail: AnyObject.nullish() })
 
 const path = '/pipelines/{id}/evaluateExpression'
 const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const expression = textModel.describe('In the expression language of pipelines, percent-encoded.')
-const ExpressionRequest = z.looseObject({ expression }).meta({ id: 'ExpressionRequest' })
+const ExpressionRequest = model('ExpressionRequest', { expression })
 
 /** Gate offers the address under seven methods; all evaluate. */
 const ofExecution: Operation[] = methods.map((method) => ({
@@ -60,18 +56,21 @@ function formOf(method: Method): Partial<Operation> {
 }
 
 const ofStages: Operation[] = [
-  get('evaluateExpressionForExecutionAtStageUsingGET', '/pipelines/{id}/{stageId}/evaluateExpression', {
-    demands: readsExecution,
-    summary: 'Evaluate an expression at a stage',
-    description: 'The value that an expression has at a stage. A failed evaluation is a result: see `detail`.',
-    query: { expression: textModel },
-    forward: 'orca',
-    on404: { message: ({ path }) => `There is no stage ${path['stageId']} in an execution ${path['id']}.` },
-    answer: Evaluation,
-  }),
-  post('evaluateVariablesUsingPOST', '/pipelines/{id}/evaluateVariables', {
+  get(
+    'evaluateExpressionForExecutionAtStageUsingGET',
+    '/pipelines/{id}/{stageId}/evaluateExpression',
+    'Evaluate an expression at a stage',
+    {
+      demands: readsExecution,
+      description: 'The value that an expression has at a stage. A failed evaluation is a result: see `detail`.',
+      query: { expression: textModel },
+      forward: 'orca',
+      on404: { message: ({ path }) => `There is no stage ${path['stageId']} in an execution ${path['id']}.` },
+      answer: Evaluation,
+    },
+  ),
+  post('evaluateVariablesUsingPOST', '/pipelines/{id}/evaluateVariables', 'Evaluate variables', {
     demands: [...readsExecution, ...application('READ', 'execution', 'executionId')],
-    summary: 'Evaluate variables',
     changesNothing: true,
     description: 'The values that variables would have after given stages of an execution. Nothing is stored.',
     query: {
@@ -79,7 +78,7 @@ const ofStages: Operation[] = [
       requisiteStageRefIds: textModel.optional().describe('Stages whose outputs may be used, comma-separated.'),
       spelVersion: textModel.optional().describe('v3 or v4'),
     },
-    body: { schema: z.array(Variable), required: true },
+    body: z.array(Variable),
     handle: evaluateVariables,
     answer: VariablesEvaluation,
   }),

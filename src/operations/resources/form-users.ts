@@ -44,8 +44,7 @@ const none = { ...forbidden, 404: 'There is no such user, or the login form has 
 const user = operationsWith({ demands: adminInPerson, errors: none })
 
 export const formUserOperations: Operation[] = [
-  user.get('listFormUsersUsingGET', '/auth/users', {
-    summary: 'List users of the form',
+  user.get('listFormUsersUsingGET', '/auth/users', 'List users of the form', {
     description: 'The users of the login form that Fairlead keeps, by name. For administrators.',
     handle: async (_request, platform) => {
       const users = administered(platform).list()
@@ -58,10 +57,9 @@ export const formUserOperations: Operation[] = [
     },
     answer: z.array(KnownUser),
   }),
-  user.post('addFormUserUsingPOST', '/auth/users', {
-    summary: 'Add a user',
+  user.post('addFormUserUsingPOST', '/auth/users', 'Add a user', {
     description: 'Adds a user of the login form. Only this response contains a generated password.',
-    body: { schema: NewUser, required: true },
+    body: NewUser,
     handle: async (request, platform) => {
       const wanted = request.body as z.infer<typeof NewUser>
       const { username, roles: wantedRoles = [] } = wanted
@@ -72,18 +70,16 @@ export const formUserOperations: Operation[] = [
     answer: ShownPassword,
     errors: { ...none, 409: 'The name is taken.' },
   }),
-  user.put('setFormUserPasswordUsingPUT', `${path}/password`, {
-    summary: 'Set a password',
+  user.put('setFormUserPasswordUsingPUT', `${path}/password`, 'Set a password', {
     description:
       'Sets the password of a user of the login form, whose sessions end. Only this response contains a generated one.',
-    body: { schema: NewPassword, required: true },
+    body: NewPassword,
     handle: setPassword,
     answer: ShownPassword,
   }),
-  user.put('setFormUserRolesUsingPUT', `${path}/roles`, {
-    summary: 'Replace roles',
+  user.put('setFormUserRolesUsingPUT', `${path}/roles`, 'Replace roles', {
     description: 'Replaces the roles of a user of the login form, whose sessions end. The next login has the new ones.',
-    body: { schema: NewRoles, required: true },
+    body: NewRoles,
     handle: async (request, platform) => {
       const users = administered(platform)
       const username = otherUser(request, 'change your own roles')
@@ -93,8 +89,7 @@ export const formUserOperations: Operation[] = [
     answer: KnownUser,
     errors: { ...none, 409: 'The user is the only administrator.' },
   }),
-  user.post('unlockFormUserUsingPOST', `${path}/unlock`, {
-    summary: 'Unlock a user',
+  user.post('unlockFormUserUsingPOST', `${path}/unlock`, 'Unlock a user', {
     description: 'Resets the count of wrong passwords of a user, who then need not wait.',
     handle: async (request, platform) => {
       const { name } = administered(platform).find(request.path['username'] as string)
@@ -103,8 +98,7 @@ export const formUserOperations: Operation[] = [
     success: 204,
     answer: nothing,
   }),
-  user.remove('removeFormUserUsingDELETE', path, {
-    summary: 'Remove a user',
+  user.remove('removeFormUserUsingDELETE', path, 'Remove a user', {
     description: 'Removes a user of the login form, with sessions and API tokens.',
     handle: async (request, platform) => {
       const users = administered(platform)

@@ -4,7 +4,7 @@ import { Artifact } from '../../environments/pipeline-models.ts'
 import { GatewayError } from '../../errors.ts'
 import { escapeHtml } from '../../http/page.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
-import { AnyObject, alike, bytes, described, integer, nothing, TextList, textModel } from '../../json/schemas.ts'
+import { AnyObject, alike, bytes, described, integer, model, nothing, TextList, textModel } from '../../json/schemas.ts'
 import { isObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { standalone } from '../../settings/standalone.ts'
@@ -28,9 +28,8 @@ const found = operationsWith({ core: true })
 const local = operationsWith({ forward: 'clouddriver' })
 
 export const imageOperations: Operation[] = [
-  found.get('findImagesUsingGET', '/images/find', {
+  found.get('findImagesUsingGET', '/images/find', 'Search images', {
     demands: sharedKnowledge,
-    summary: 'Search images',
     description: 'Searches images. Every other query parameter is a filter of the cloud provider, such as `tag:stage`.',
     query: {
       provider,
@@ -41,36 +40,31 @@ export const imageOperations: Operation[] = [
     cost: 5,
     answer: z.array(ImageModel),
   }),
-  found.get('findTagsUsingGET', '/images/tags', {
+  found.get('findTagsUsingGET', '/images/tags', 'List tags of an image', {
     demands: sharedKnowledge,
-    summary: 'List tags of an image',
     query: { provider, account: textModel, repository: textModel },
-    forward: { service: 'clouddriver', path: '/{provider}/images/tags' },
+    forward: 'clouddriver /{provider}/images/tags',
     answer: TextList,
   }),
-  found.get('getImageDetailsUsingGET', '/images/{account}/{region}/{imageId}', {
+  found.get('getImageDetailsUsingGET', '/images/{account}/{region}/{imageId}', 'Get an image', {
     demands: readsSharedOfAccount,
-    summary: 'Get an image',
     description: 'One machine image, as a list of normally one element.',
     query: { provider },
-    forward: { service: 'clouddriver', path: '/{provider}/images/{account}/{region}/{imageId}' },
+    forward: 'clouddriver /{provider}/images/{account}/{region}/{imageId}',
     answer: z.array(ImageModel),
   }),
-  local.get('listLocalImages', imagesPath, {
+  local.get('listLocalImages', imagesPath, 'List images of this machine', {
     demands: sharedKnowledge,
-    summary: 'List images of this machine',
     description: `Images of the provider \`${ownProvider}\`, the newest first.`,
     answer: z.array(ImageModel),
   }),
-  local.get('getLocalImage', uploadedImage, {
+  local.get('getLocalImage', uploadedImage, 'Get an image of this machine', {
     demands: sharedKnowledge,
-    summary: 'Get an image of this machine',
     answer: ImageModel,
     errors: { 404: 'There is no such image.' },
   }),
-  put('putLocalImage', uploadedImage, {
+  put('putLocalImage', uploadedImage, 'Upload an image', {
     demands: decidedByService,
-    summary: 'Upload an image',
     description:
       `Stores a tar archive, compressed with gzip or not, as an image of the provider \`${ownProvider}\`. Needs ` +
       'WRITE on the accounts that get it. `Content-Digest: sha-256=:…:` (RFC 9530) is checked. Further query parameters are ' +
@@ -97,9 +91,8 @@ export const imageOperations: Operation[] = [
       429: 'A user may upload 16 images at a time, and all users 64; `Retry-After` says when to try again.',
     },
   }),
-  local.remove('deleteLocalImage', uploadedImage, {
+  local.remove('deleteLocalImage', uploadedImage, 'Delete an image of this machine', {
     demands: decidedByService,
-    summary: 'Delete an image of this machine',
     description: 'Deletes an image of this machine. Needs WRITE on the accounts that have it.',
     query: {
       accounts: textModel
@@ -114,9 +107,8 @@ export const imageOperations: Operation[] = [
 ]
 
 export const chartOperations: Operation[] = [
-  get('findChartsUsingGET', '/charts/find', {
+  get('findChartsUsingGET', '/charts/find', 'Search charts', {
     demands: sharedKnowledge,
-    summary: 'Search charts',
     description: 'Charts whose name contains a text; every other query parameter is a filter.',
     query: {
       provider: registryProvider,
@@ -126,18 +118,16 @@ export const chartOperations: Operation[] = [
     forward: { service: 'clouddriver', path: '/{provider}/charts/find', otherQuery: true },
     answer: z.array(Chart),
   }),
-  get('findChartTagsUsingGET', '/charts/tags', {
+  get('findChartTagsUsingGET', '/charts/tags', 'List versions of a chart', {
     demands: sharedKnowledge,
-    summary: 'List versions of a chart',
     query: { provider: registryProvider, account: textModel, repository: textModel },
-    forward: { service: 'clouddriver', path: '/{provider}/charts/tags' },
+    forward: 'clouddriver /{provider}/charts/tags',
     answer: z.array(z.string()),
   }),
-  get('getChartDetailsUsingGET', '/charts/{account}/{region}/{imageId}', {
+  get('getChartDetailsUsingGET', '/charts/{account}/{region}/{imageId}', 'Get a chart', {
     demands: readsSharedOfAccount,
-    summary: 'Get a chart',
     query: { provider: registryProvider },
-    forward: { service: 'clouddriver', path: '/{provider}/charts/{account}/{region}/{imageId}' },
+    forward: 'clouddriver /{provider}/charts/{account}/{region}/{imageId}',
     answer: z.array(Chart),
   }),
 ]
@@ -154,30 +144,27 @@ async function findImages({ query, otherQuery }: OperationRequest): Promise<Stre
 }
 
 export const bakeryOperations: Operation[] = [
-  get('bakeOptionsUsingGET1', '/bakery/options', {
+  get('bakeOptionsUsingGET1', '/bakery/options', 'List bake options', {
     core: true,
     demands: sharedKnowledge,
-    summary: 'List bake options',
     description: 'Base images of all cloud providers; those of the configuration while the bakery is off or overridden.',
     handle: listOptions,
     answer: z.array(BakeOptions),
   }),
-  get('bakeOptionsUsingGET', '/bakery/options/{cloudProvider}', {
+  get('bakeOptionsUsingGET', '/bakery/options/{cloudProvider}', 'Get bake options of a provider', {
     core: true,
     demands: sharedKnowledge,
-    summary: 'Get bake options of a provider',
     description: 'Base images of one cloud provider.',
     handle: optionsOfProvider,
     answer: BakeOptions,
     errors: { 400: 'The bakery is off and the configuration has no base images of that provider.' },
   }),
-  get('lookupLogsUsingGET', '/bakery/logs/{region}/{statusId}', {
+  get('lookupLogsUsingGET', '/bakery/logs/{region}/{statusId}', 'Get the log of a bake', {
     core: true,
     demands: demandsNothing(
       'the embedded bakery demands READ on the account of the bake; another one shows its logs to all users',
       'reads',
     ),
-    summary: 'Get the log of a bake',
     description: 'The log of a bake, as preformatted text: a JSON string, or a page with `Accept: text/html`.',
     handle: loadLogs,
     answer: textModel,
@@ -217,57 +204,50 @@ async function loadLogs(request: OperationRequest, { upstreams }: Platform): Pro
 
 const storedPath = '/artifacts/content-address/{application}/{hash}'
 
-const ArtifactAccount = z.looseObject({ name: z.string(), types: z.array(z.string()).nullish() }).meta({ id: 'ArtifactAccount' })
+const ArtifactAccount = model('ArtifactAccount', { name: z.string(), types: z.array(z.string()).nullish() })
 
 const ofCloud = operationsWith({ forward: 'clouddriver' })
 
 export const artifactOperations: Operation[] = [
-  ofCloud.get('getArtifactCredentialsUsingGET', '/artifacts/credentials', {
+  ofCloud.get('getArtifactCredentialsUsingGET', '/artifacts/credentials', 'List artifact accounts', {
     demands: sharedKnowledge,
-    summary: 'List artifact accounts',
     description: 'Accounts from which artifacts can be fetched.',
     answer: z.array(ArtifactAccount),
   }),
-  put('getArtifactUsingPUT', '/artifacts/fetch', {
+  put('getArtifactUsingPUT', '/artifacts/fetch', 'Fetch an artifact', {
     demands: sharedKnowledge,
-    summary: 'Fetch an artifact',
     body: { schema: AnyObject, shown: Artifact, required: true },
     handle: async ({ body }) =>
       new StreamedAnswer('clouddriver', { method: 'PUT', path: '/artifacts/fetch', body, headers: { accept: '*/*' } }),
     answer: bytes.describe('The content of the artifact.'),
     answerType: 'application/octet-stream',
   }),
-  ofCloud.get('getArtifactNamesUsingGET', '/artifacts/account/{accountName}/names', {
+  ofCloud.get('getArtifactNamesUsingGET', '/artifacts/account/{accountName}/names', 'List artifacts of an account', {
     demands: sharedKnowledge,
-    summary: 'List artifacts of an account',
     query: { type: textModel },
     answer: TextList,
   }),
-  ofCloud.get('getArtifactVersionsUsingGET', '/artifacts/account/{accountName}/versions', {
+  ofCloud.get('getArtifactVersionsUsingGET', '/artifacts/account/{accountName}/versions', 'List versions of an artifact', {
     demands: sharedKnowledge,
-    summary: 'List versions of an artifact',
     query: { type: textModel, artifactName: textModel },
     answer: TextList,
   }),
-  get('getPackageVersionsUsingGET', '/artifacts/{provider}/{packageName}', {
+  get('getPackageVersionsUsingGET', '/artifacts/{provider}/{packageName}', 'List versions of a package', {
     demands: sharedKnowledge,
-    summary: 'List versions of a package',
     description: 'Versions of a package that the build service has seen.',
     query: { releaseStatus: textModel.optional() },
     forward: 'igor',
     whenDisabled: [],
     answer: TextList,
   }),
-  get('getPackageArtifactUsingGET', '/artifacts/{provider}/{packageName}/{version}', {
+  get('getPackageArtifactUsingGET', '/artifacts/{provider}/{packageName}/{version}', 'Get a version of a package', {
     demands: sharedKnowledge,
-    summary: 'Get a version of a package',
     forward: 'igor',
     missingWhenDisabled: true,
     answer: Artifact,
   }),
-  ofCloud.get('getStoredArtifactUsingGET', storedPath, {
+  ofCloud.get('getStoredArtifactUsingGET', storedPath, 'Get a stored artifact', {
     demands: readsApplication,
-    summary: 'Get a stored artifact',
     description: 'An artifact that a pipeline stored, by the hash of its content.',
     answer: Artifact,
   }),

@@ -50,37 +50,41 @@ const ofApplication = operationsWith({ demands: readsApplication, forward: 'clou
 const ofAccount = operationsWith({ demands: readsAccount, forward: 'clouddriver' })
 
 export const infrastructureOperations: Operation[] = [
-  ofApplication.get('getServerGroupManagersForApplicationUsingGET', '/applications/{application}/serverGroupManagers', {
-    summary: 'List server group managers',
-    description: 'Managers of server groups, such as Kubernetes deployments.',
-    answer: z.array(ServerGroupManager),
-  }),
-  ofApplication.get('getApplicationRawResourcesUsingGET', '/applications/{application}/rawResources', {
-    summary: 'List raw resources',
+  ofApplication.get(
+    'getServerGroupManagersForApplicationUsingGET',
+    '/applications/{application}/serverGroupManagers',
+    'List server group managers',
+    {
+      description: 'Managers of server groups, such as Kubernetes deployments.',
+      answer: z.array(ServerGroupManager),
+    },
+  ),
+  ofApplication.get('getApplicationRawResourcesUsingGET', '/applications/{application}/rawResources', 'List raw resources', {
     description: 'Resources of an application that fit no other list.',
     answer: z.array(RawResource),
   }),
-  ofApplication.get('getApplicationFunctionsUsingGET', '/applications/{application}/functions', {
-    summary: 'List functions of an application',
-    answer: z.array(CloudFunction),
-  }),
-  cloud.get('getServerGroupEventsUsingGET', eventsPath, {
+  ofApplication.get(
+    'getApplicationFunctionsUsingGET',
+    '/applications/{application}/functions',
+    'List functions of an application',
+    {
+      answer: z.array(CloudFunction),
+    },
+  ),
+  cloud.get('getServerGroupEventsUsingGET', eventsPath, 'List events of a server group', {
     demands: readsApplicationOnAccount,
-    summary: 'List events of a server group',
     description: 'What the cloud reported about a server group.',
     query: { region: textModel, provider: textModel },
     answer: z.array(ServerGroupEvent),
   }),
-  cloud.get('getFunctionsUsingGET', '/functions', {
+  cloud.get('getFunctionsUsingGET', '/functions', 'List serverless functions', {
     demands: filteredBy('account'),
-    summary: 'List serverless functions',
     description: 'Serverless functions, of all accounts unless one is named.',
     query: { functionName: textModel.optional(), region: textModel.optional(), account: textModel.optional() },
     answer: z.array(CloudFunction),
   }),
-  cloud.get('findServerGroupsUsingGET', '/serverGroups', {
+  cloud.get('findServerGroupsUsingGET', '/serverGroups', 'Find server groups', {
     demands: filteredBy('application'),
-    summary: 'Find server groups',
     description: 'Server groups of several applications, or those with the given ids.',
     query: {
       applications: list.optional(),
@@ -92,62 +96,53 @@ export const infrastructureOperations: Operation[] = [
     answer: z.array(ServerGroupModel),
     errors: { 400: 'Both or neither of `applications` and `ids` are given.' },
   }),
-  ofAccount.get('getManifestUsingGET', manifestPath, {
-    summary: 'Get a Kubernetes object',
+  ofAccount.get('getManifestUsingGET', manifestPath, 'Get a Kubernetes object', {
     description: 'One Kubernetes object with its status, events and artifacts. The name is `kind name`, with a space.',
     on404: { message: ({ path }) => `Unable to find ${path['name']} in ${path['account']}/${path['location']}` },
     answer: ManifestModel,
   }),
-  cloud.post('planManifestsUsingPOST', '/manifests/plan', {
+  cloud.post('planManifestsUsingPOST', '/manifests/plan', 'Plan a deployment of manifests', {
     changesNothing: true,
     demands: [{ kind: 'account', authorization: 'WRITE', of: 'body' }, ...writesApplicationInBody],
-    summary: 'Plan a deployment of manifests',
     description:
       'What a deployment of manifests would add, change and remove, by a dry run against the cluster; nothing is changed. Only the ' +
       'embedded infrastructure service has this operation.',
-    body: { schema: ManifestPlan, required: true },
+    body: ManifestPlan,
     forward: 'clouddriver',
     answer: z.array(ManifestDifference),
     errors: { 400: 'A manifest is invalid, or the account belongs to no provider with manifests.' },
   }),
-  ofApplication.get('getApplicationDriftUsingGET', '/applications/{application}/drift', {
-    summary: 'List drift',
+  ofApplication.get('getApplicationDriftUsingGET', '/applications/{application}/drift', 'List drift', {
     description:
       'Deployed objects that something else has changed since, with the fields and their manager. Only the embedded infrastructure ' +
       'service has this operation.',
     query: { account: textModel.optional(), location: textModel.optional().describe('Namespace.') },
     answer: z.array(ManifestDrift),
   }),
-  cloud.get('getKeyPairsUsingGET', '/keyPairs', {
+  cloud.get('getKeyPairsUsingGET', '/keyPairs', 'List key pairs', {
     demands: filteredBy('account'),
-    summary: 'List key pairs',
     answer: z.array(KeyPair),
   }),
-  cloud.get('getCertificatesUsingGET', '/certificates', {
+  cloud.get('getCertificatesUsingGET', '/certificates', 'List certificates', {
     demands: sharedKnowledge,
-    summary: 'List certificates',
     description: 'Server certificates of all cloud providers.',
     answer: z.array(Certificate),
   }),
-  cloud.get('getCertificatesByProviderUsingGET', '/certificates/{cloudProvider}', {
+  cloud.get('getCertificatesByProviderUsingGET', '/certificates/{cloudProvider}', 'List certificates of a provider', {
     demands: sharedKnowledge,
-    summary: 'List certificates of a provider',
     answer: z.array(Certificate),
   }),
-  cloud.get('getRolesUsingGET', '/roles/{cloudProvider}', {
+  cloud.get('getRolesUsingGET', '/roles/{cloudProvider}', 'List roles of a provider', {
     demands: sharedKnowledge,
-    summary: 'List roles of a provider',
     description: 'Roles that instances of a cloud provider may take on.',
     answer: z.array(CloudRole),
   }),
-  ofAccount.get('findCloudMetricsUsingGET', metricsPath, {
-    summary: 'List metrics of a region',
+  ofAccount.get('findCloudMetricsUsingGET', metricsPath, 'List metrics of a region', {
     description: 'Metrics of a region; every query parameter is a filter.',
     forward: { service: 'clouddriver', otherQuery: true },
     answer: z.array(CloudMetric),
   }),
-  ofAccount.get('getCloudMetricStatisticsUsingGET', `${metricsPath}/{metricName}/statistics`, {
-    summary: 'Get values of a metric',
+  ofAccount.get('getCloudMetricStatisticsUsingGET', `${metricsPath}/{metricName}/statistics`, 'Get values of a metric', {
     description:
       'Values of a metric over time; every other query parameter is a filter. The embedded infrastructure service keeps a quarter of ' +
       'an hour for each server group.',
@@ -159,9 +154,8 @@ export const infrastructureOperations: Operation[] = [
     forward: { service: 'clouddriver', otherQuery: true },
     answer: MetricStatistics,
   }),
-  cloud.get('getStorageUsingGET', '/storage', {
+  cloud.get('getStorageUsingGET', '/storage', 'List storage accounts', {
     demands: sharedKnowledge,
-    summary: 'List storage accounts',
     description: 'Names of storage accounts. Deprecated.',
     answer: TextList,
   }),
@@ -186,42 +180,35 @@ const BrokerService = described('BrokerService', 'name')
 const ServiceInstance = described('ServiceInstance', 'name', 'status')
 
 export const ecsOperations: Operation[] = [
-  cloud.get('getAllEcsClustersUsingGET', '/ecs/ecsClusters', {
+  cloud.get('getAllEcsClustersUsingGET', '/ecs/ecsClusters', 'List ECS clusters', {
     demands: sharedKnowledge,
-    summary: 'List ECS clusters',
     answer: z.array(EcsCluster),
   }),
-  ofAccount.get('getAllEcsClusterDescriptionsUsingGET', descriptionsPath, {
-    summary: 'List ECS clusters of a region',
+  ofAccount.get('getAllEcsClusterDescriptionsUsingGET', descriptionsPath, 'List ECS clusters of a region', {
     description: 'ECS clusters of a region, with their capacity providers.',
     answer: z.array(EcsClusterDescription),
   }),
-  cloud.get('getAllEcsMetricAlarmsUsingGET', '/ecs/cloudMetrics/alarms', {
+  cloud.get('getAllEcsMetricAlarmsUsingGET', '/ecs/cloudMetrics/alarms', 'List ECS metric alarms', {
     demands: sharedKnowledge,
-    summary: 'List ECS metric alarms',
     description: 'Metric alarms that ECS services may scale on.',
     answer: z.array(EcsAlarm),
   }),
-  cloud.get('getAllEcsSecretsUsingGET', '/ecs/secrets', {
+  cloud.get('getAllEcsSecretsUsingGET', '/ecs/secrets', 'List ECS secrets', {
     demands: sharedKnowledge,
-    summary: 'List ECS secrets',
     description: 'Names of secrets that ECS tasks may use.',
     answer: z.array(EcsSecret),
   }),
-  cloud.get('getAllEcsServiceDiscoveryRegistriesUsingGET', '/ecs/serviceDiscoveryRegistries', {
+  cloud.get('getAllEcsServiceDiscoveryRegistriesUsingGET', '/ecs/serviceDiscoveryRegistries', 'List ECS service registries', {
     demands: sharedKnowledge,
-    summary: 'List ECS service registries',
     description: 'Registries in which ECS services may be entered.',
     answer: z.array(EcsRegistry),
   }),
-  ofAccount.get('listServiceBrokerServicesUsingGET', '/servicebroker/{account}/services', {
-    summary: 'List services of a broker',
+  ofAccount.get('listServiceBrokerServicesUsingGET', '/servicebroker/{account}/services', 'List services of a broker', {
     description: 'Services that a broker offers in a region.',
     query: { cloudProvider: textModel.optional(), region: textModel },
     answer: z.array(BrokerService),
   }),
-  ofAccount.get('getServiceInstanceUsingGET', '/servicebroker/{account}/serviceInstance', {
-    summary: 'Get a service instance',
+  ofAccount.get('getServiceInstanceUsingGET', '/servicebroker/{account}/serviceInstance', 'Get a service instance', {
     description: 'One service instance that a broker made.',
     query: { cloudProvider: textModel, region: textModel, serviceInstanceName: textModel },
     answer: ServiceInstance,
@@ -231,18 +218,16 @@ export const ecsOperations: Operation[] = [
 const content = bytes.describe('The stored bytes, with the content type that the service gives; HTML comes as text.')
 
 export const storedDataOperations: Operation[] = [
-  cloud.get('getStaticDataUsingGET', '/v1/data/static/{id}', {
+  cloud.get('getStaticDataUsingGET', '/v1/data/static/{id}', 'Get stored data', {
     demands: sharedKnowledge,
-    summary: 'Get stored data',
     description: 'Data that an operator stored under an id.',
     query: { expectedContentType: textModel.default('application/json') },
     handle: streamStatic,
     answer: content,
     errors: { 400: '`expectedContentType` is not a content type.' },
   }),
-  cloud.get('getAdhocDataUsingGET', '/v1/data/adhoc/{groupId}/{bucketId}/**', {
+  cloud.get('getAdhocDataUsingGET', '/v1/data/adhoc/{groupId}/{bucketId}/**', 'Get an object of a bucket', {
     demands: sharedKnowledge,
-    summary: 'Get an object of a bucket',
     description: 'An object of a bucket, by its name; slashes belong to the name.',
     handle: streamAdhoc,
     answer: content,
@@ -267,21 +252,19 @@ async function streamAdhoc({ path }: OperationRequest): Promise<StreamedAnswer> 
 }
 
 export const snapshotOperations: Operation[] = [
-  get('getCurrentSnapshotUsingGET', '/applications/{application}/snapshots/{account}', {
+  get('getCurrentSnapshotUsingGET', '/applications/{application}/snapshots/{account}', 'Get the latest snapshot', {
     core: true,
     demands: readsApplicationOnAccount,
-    summary: 'Get the latest snapshot',
-    forward: { service: 'front50', path: '/snapshots/{application}-{account}' },
+    forward: 'front50 /snapshots/{application}-{account}',
     pick: checkOwn,
     answer: SnapshotModel,
   }),
-  get('getSnapshotHistoryUsingGET', '/applications/{application}/snapshots/{account}/history', {
+  get('getSnapshotHistoryUsingGET', '/applications/{application}/snapshots/{account}/history', 'List snapshots', {
     core: true,
     demands: readsApplicationOnAccount,
-    summary: 'List snapshots',
     description: 'Earlier snapshots, newest first.',
     query: { limit: integer.default(20) },
-    forward: { service: 'front50', path: '/snapshots/{application}-{account}/history' },
+    forward: 'front50 /snapshots/{application}-{account}/history',
     pick: (body, request) => (body === null ? null : checkList(body, 'front50').filter((each) => isOwn(each, request))),
     answer: z.array(SnapshotModel),
   }),
@@ -303,10 +286,9 @@ function isOwn({ application }: JsonObject, { path }: OperationRequest): boolean
 const minLength = 3
 
 export const searchOperations: Operation[] = [
-  get('searchUsingGET', '/search', {
+  get('searchUsingGET', '/search', 'Search', {
     core: true,
     demands: filteredBy('application', 'account'),
-    summary: 'Search',
     description: 'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
     query: {
       q: textModel.optional().describe('At least three characters, unless `allowShortQuery`.'),

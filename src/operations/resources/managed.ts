@@ -2,7 +2,17 @@
 import { z } from 'zod'
 import { parseAccept, yamlType } from '../../http/parse-accept.ts'
 import { parseJson } from '../../json/json.ts'
-import { AnyObject, described, flagModel, integer, list, nothing, optionalTextsModel, textModel } from '../../json/schemas.ts'
+import {
+  AnyObject,
+  described,
+  flagModel,
+  integer,
+  list,
+  model,
+  nothing,
+  optionalTextsModel,
+  textModel,
+} from '../../json/schemas.ts'
 import { formatQuery, pathTo } from '../../net/encode-path.ts'
 import { checkDone, jsonObject, misfit, noPage, upstreamFailed } from '../../upstreams/answer-form.ts'
 import { checkServicePresent, ofOptionalService, operationsWith, post } from '../declare.ts'
@@ -18,55 +28,56 @@ import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } f
 import type { Platform } from '../platform.ts'
 import { relayCallback } from './notifications.ts'
 
-const GraphqlRequest = z
-  .looseObject({ query: z.string().optional(), operationName: z.string().nullish(), variables: AnyObject.nullish() })
-  .meta({ id: 'GraphqlRequest' })
-const GraphqlAnswer = z
-  .looseObject({ data: z.unknown().optional(), errors: z.array(AnyObject).optional() })
-  .meta({ id: 'GraphqlAnswer' })
+const GraphqlRequest = model('GraphqlRequest', {
+  query: z.string().optional(),
+  operationName: z.string().nullish(),
+  variables: AnyObject.nullish(),
+})
+const GraphqlAnswer = model('GraphqlAnswer', { data: z.unknown().optional(), errors: z.array(AnyObject).optional() })
 
-const DeliveryConfig = z
-  .looseObject({
-    ...optionalTextsModel('name', 'application', 'serviceAccount'),
-    artifacts: z.array(AnyObject).nullish(),
-    environments: z.array(AnyObject).nullish(),
-  })
-  .meta({ id: 'DeliveryConfig' })
-const ManagedResource = z
-  .looseObject({ kind: z.string().nullish(), metadata: AnyObject.nullish(), spec: AnyObject.nullish() })
-  .meta({ id: 'ManagedResource', description: 'A resource under managed delivery.' })
+const DeliveryConfig = model('DeliveryConfig', {
+  ...optionalTextsModel('name', 'application', 'serviceAccount'),
+  artifacts: z.array(AnyObject).nullish(),
+  environments: z.array(AnyObject).nullish(),
+})
+const ManagedResource = model('ManagedResource', 'A resource under managed delivery.', {
+  kind: z.string().nullish(),
+  metadata: AnyObject.nullish(),
+  spec: AnyObject.nullish(),
+})
 const ManagedDiff = described('ManagedDiff', 'status', 'resourceId')
 
 const report = operationsWith({ demands: decidedByService, answer: z.string(), answerType: 'text/plain' })
 
 export const managedOperations: Operation[] = ofOptionalService('keel', '/managed', [
-  post('graphqlUsingPOST', '/managed/graphql', {
+  post('graphqlUsingPOST', '/managed/graphql', 'Query managed delivery with GraphQL', {
     demands: decidedByService,
-    summary: 'Query managed delivery with GraphQL',
     body: { schema: AnyObject, shown: GraphqlRequest, required: true },
     answer: GraphqlAnswer,
   }),
-  report.get('onboardingReportUsingGET', '/managed/reports/onboarding', {
-    summary: 'Get the onboarding report',
+  report.get('onboardingReportUsingGET', '/managed/reports/onboarding', 'Get the onboarding report', {
     description: 'Report on the applications that came under management.',
     handle: async (_request, platform) => streamReport(platform, '/reports/onboarding'),
   }),
-  report.get('adoptionReportUsingGET', '/managed/reports/adoption', {
-    summary: 'Get the adoption report',
+  report.get('adoptionReportUsingGET', '/managed/reports/adoption', 'Get the adoption report', {
     description: 'Report on how managed delivery is used.',
     handle: async (_request, platform) => streamReport(platform, '/reports/adoption'),
   }),
-  post('processManagedNotificationCallbackUsingPOST', '/managed/notifications/callbacks/{source}', {
-    demands: provedBySender,
-    summary: 'Receive a managed-delivery chat callback',
-    description: 'Receives a click on a button of a chat message. Open: the service checks the signature.',
-    body: { schema: z.unknown(), required: false, raw: true, mediaType: 'application/x-www-form-urlencoded' },
-    handle: async (request, platform) => {
-      checkServicePresent(platform, 'keel')
-      return relayCallback(request, 'keel', '/slack/notifications/callbacks')
+  post(
+    'processManagedNotificationCallbackUsingPOST',
+    '/managed/notifications/callbacks/{source}',
+    'Receive a managed-delivery chat callback',
+    {
+      demands: provedBySender,
+      description: 'Receives a click on a button of a chat message. Open: the service checks the signature.',
+      body: { schema: z.unknown(), required: false, raw: true, mediaType: 'application/x-www-form-urlencoded' },
+      handle: async (request, platform) => {
+        checkServicePresent(platform, 'keel')
+        return relayCallback(request, 'keel', '/slack/notifications/callbacks')
+      },
+      answer: z.unknown(),
     },
-    answer: z.unknown(),
-  }),
+  ),
 ])
 
 /** Streams what keel has under a name; the ending `.yml` asks for YAML. @throws {GatewayError} NOT_FOUND */
@@ -92,19 +103,19 @@ const applicationPath = '/managed/application/{application}'
 const environmentPath = `${applicationPath}/environment/{environment}`
 const verificationsPath = '/application/{application}/environment/{environment}/verifications'
 
-const ManagedApplication = z
-  .looseObject({ hasManagedResources: z.boolean().optional(), resources: z.array(AnyObject).optional() })
-  .meta({ id: 'ManagedApplication' })
+const ManagedApplication = model('ManagedApplication', {
+  hasManagedResources: z.boolean().optional(),
+  resources: z.array(AnyObject).optional(),
+})
 const ManagedEnvironment = described('ManagedEnvironment', 'name')
 const ConstraintState = described('ConstraintState', 'deliveryConfigName', 'environmentName', 'artifactVersion', 'type', 'status')
 
 const read = operationsWith({ demands: readsApplication })
 const steer = operationsWith({ demands: writesApplication, answer: nothing })
-const change = operationsWith({ demands: writesApplication, body: { schema: AnyObject, required: true }, answer: nothing })
+const change = operationsWith({ demands: writesApplication, body: AnyObject, answer: nothing })
 
 export const managedApplicationOperations: Operation[] = ofOptionalService('keel', '/managed', [
-  read.get('getApplicationDetailsUsingGET', applicationPath, {
-    summary: 'Get the management of an application',
+  read.get('getApplicationDetailsUsingGET', applicationPath, 'Get the management of an application', {
     description: 'Whether and how an application is managed.',
     query: {
       includeDetails: flagModel.default(false),
@@ -114,70 +125,63 @@ export const managedApplicationOperations: Operation[] = ofOptionalService('keel
     whenDisabled: { hasManagedResources: false, resources: [] },
     answer: ManagedApplication,
   }),
-  read.get('getConfigByUsingGET', `${applicationPath}/config`, {
-    summary: 'Get the delivery configuration',
+  read.get('getConfigByUsingGET', `${applicationPath}/config`, 'Get the delivery configuration', {
     answer: DeliveryConfig,
   }),
-  steer.remove('deleteManifestByAppUsingDELETE', `${applicationPath}/config`, {
-    summary: 'Delete the delivery configuration',
+  steer.remove('deleteManifestByAppUsingDELETE', `${applicationPath}/config`, 'Delete the delivery configuration', {
     answer: DeliveryConfig.optional(),
   }),
-  steer.post('pauseApplicationUsingPOST', `${applicationPath}/pause`, {
-    summary: 'Pause management of an application',
-  }),
-  steer.remove('resumeApplicationUsingDELETE', `${applicationPath}/pause`, {
-    summary: 'Resume management of an application',
-  }),
-  change.post('createPinUsingPOST', `${applicationPath}/pin`, {
-    summary: 'Pin an artifact version',
+  steer.post('pauseApplicationUsingPOST', `${applicationPath}/pause`, 'Pause management of an application', {}),
+  steer.remove('resumeApplicationUsingDELETE', `${applicationPath}/pause`, 'Resume management of an application', {}),
+  change.post('createPinUsingPOST', `${applicationPath}/pin`, 'Pin an artifact version', {
     description: 'Keeps an environment on one version of an artifact.',
   }),
-  steer.remove('deletePinUsingDELETE', `${applicationPath}/pin/{targetEnvironment}`, {
-    summary: 'Release a pinned version',
+  steer.remove('deletePinUsingDELETE', `${applicationPath}/pin/{targetEnvironment}`, 'Release a pinned version', {
     description: 'Releases an environment from the pinned version of one artifact, or of all.',
     query: { reference: textModel.optional() },
   }),
-  change.post('vetoUsingPOST', `${applicationPath}/veto`, {
-    summary: 'Veto an artifact version',
+  change.post('vetoUsingPOST', `${applicationPath}/veto`, 'Veto an artifact version', {
     description: 'Keeps a version of an artifact out of an environment.',
   }),
-  steer.remove('deleteVetoUsingDELETE', `${applicationPath}/veto/{targetEnvironment}/{reference}/{version}`, {
-    summary: 'Withdraw a veto',
+  steer.remove('deleteVetoUsingDELETE', `${applicationPath}/veto/{targetEnvironment}/{reference}/{version}`, 'Withdraw a veto', {
     description: 'Lets a version of an artifact into an environment again.',
   }),
-  change.post('markBadUsingPOST', `${applicationPath}/mark/bad`, {
-    summary: 'Mark a version as bad',
+  change.post('markBadUsingPOST', `${applicationPath}/mark/bad`, 'Mark a version as bad', {
     description: 'Marks a version of an artifact as bad, and rolls back to the one before.',
   }),
-  change.post('markGoodUsingPOST', `${applicationPath}/mark/good`, {
-    summary: 'Mark a version as good',
+  change.post('markGoodUsingPOST', `${applicationPath}/mark/good`, 'Mark a version as good', {
     description: 'Takes the mark of a bad version back.',
   }),
-  read.get('getEnvironmentsUsingGET', '/managed/environments/{application}', {
-    summary: 'List environments of an application',
+  read.get('getEnvironmentsUsingGET', '/managed/environments/{application}', 'List environments of an application', {
     whenDisabled: [],
     answer: z.array(ManagedEnvironment),
   }),
-  read.get('getConstraintStateUsingGET', `${environmentPath}/constraints`, {
-    summary: 'List constraints of an environment',
+  read.get('getConstraintStateUsingGET', `${environmentPath}/constraints`, 'List constraints of an environment', {
     description: 'Constraints that hold versions back from an environment, newest first.',
     query: { limit: integer.default(10) },
     whenDisabled: [],
     answer: z.array(ConstraintState),
   }),
-  change.post('updateConstraintStatusUsingPOST', `${environmentPath}/constraint`, {
-    summary: 'Decide a constraint',
+  change.post('updateConstraintStatusUsingPOST', `${environmentPath}/constraint`, 'Decide a constraint', {
     description: 'Decides a constraint by hand.',
   }),
-  change.post('overrideVerificationUsingPOST', '/managed/{application}/environment/{environment}/verifications', {
-    summary: 'Override a verification',
-    description: 'Replaces the outcome of a verification.',
-    forward: { service: 'keel', path: verificationsPath },
-  }),
-  change.post('retryVerificationUsingPOST', '/managed/{application}/environment/{environment}/verifications/retry', {
-    summary: 'Retry a verification',
-    forward: { service: 'keel', path: `${verificationsPath}/retry` },
-  }),
+  change.post(
+    'overrideVerificationUsingPOST',
+    '/managed/{application}/environment/{environment}/verifications',
+    'Override a verification',
+    {
+      description: 'Replaces the outcome of a verification.',
+      forward: `keel ${verificationsPath}`,
+    },
+  ),
+  change.post(
+    'retryVerificationUsingPOST',
+    '/managed/{application}/environment/{environment}/verifications/retry',
+    'Retry a verification',
+    {
+      forward: `keel ${verificationsPath}/retry`,
+    },
+  ),
 ])
 
 const ManagedArtifact = described('ManagedArtifact', 'name', 'type', 'reference')
@@ -186,58 +190,60 @@ const ResourceEvent = described('ResourceEvent', 'type', 'timestamp', 'kind', 'i
 const resource = operationsWith({ demands: decidedByService })
 
 export const managedResourceOperations: Operation[] = ofOptionalService('keel', '/managed', [
-  resource.get('getResourceUsingGET', '/managed/resources/{resourceId}', {
-    summary: 'Get a managed resource',
+  resource.get('getResourceUsingGET', '/managed/resources/{resourceId}', 'Get a managed resource', {
     description: 'A managed resource; as YAML when the id ends in `.yml`.',
     handle: async ({ path }, platform) => streamNamed(platform, '/resources/', path['resourceId'] as string),
     answer: ManagedResource,
   }),
-  resource.get('getResourceStatusUsingGET', '/managed/resources/{resourceId}/status', {
-    summary: 'Get the state of a resource',
+  resource.get('getResourceStatusUsingGET', '/managed/resources/{resourceId}/status', 'Get the state of a resource', {
     handle: resourceStatus,
     answer: z.object({ status: z.string() }),
   }),
-  resource.post('pauseResourceUsingPOST', '/managed/resources/{resourceId}/pause', {
-    summary: 'Pause management of a resource',
+  resource.post('pauseResourceUsingPOST', '/managed/resources/{resourceId}/pause', 'Pause management of a resource', {
     answer: nothing,
   }),
-  resource.remove('resumeResourceUsingDELETE', '/managed/resources/{resourceId}/pause', {
-    summary: 'Resume management of a resource',
+  resource.remove('resumeResourceUsingDELETE', '/managed/resources/{resourceId}/pause', 'Resume management of a resource', {
     answer: nothing,
   }),
-  resource.post('diffResourceUsingPOST', '/managed/resources/diff', {
-    summary: 'Compare a managed resource',
+  resource.post('diffResourceUsingPOST', '/managed/resources/diff', 'Compare a managed resource', {
     description: 'Checks a resource, and reports what would change.',
-    body: { schema: AnyObject, required: true },
+    body: AnyObject,
     answer: ManagedDiff,
   }),
-  resource.get('exportResourceUsingGET', '/managed/resources/export/{cloudProvider}/{account}/{type}/{name}', {
-    summary: 'Export a running resource',
-    description: 'A running resource, as the definition that would manage it.',
-    query: { serviceAccount: textModel },
-    handle: async ({ path, query, headers }, platform) => {
-      const { cloudProvider = '', account = '', type = '', name = '' } = path
-      const exported = pathTo`/export/${cloudProvider}/${account}/${type}/${name}` + formatQuery(query)
-      return streamExport(platform, exported, headers.accept)
+  resource.get(
+    'exportResourceUsingGET',
+    '/managed/resources/export/{cloudProvider}/{account}/{type}/{name}',
+    'Export a running resource',
+    {
+      description: 'A running resource, as the definition that would manage it.',
+      query: { serviceAccount: textModel },
+      handle: async ({ path, query, headers }, platform) => {
+        const { cloudProvider = '', account = '', type = '', name = '' } = path
+        const exported = pathTo`/export/${cloudProvider}/${account}/${type}/${name}` + formatQuery(query)
+        return streamExport(platform, exported, headers.accept)
+      },
+      answer: ManagedResource,
+      answerType: yamlType,
     },
-    answer: ManagedResource,
-    answerType: yamlType,
-  }),
-  resource.get('exportArtifactUsingGET', '/managed/resources/export/artifact/{cloudProvider}/{account}/{clusterName}', {
-    summary: 'Export the artifact of a cluster',
-    description: 'The artifact that a cluster runs, as a definition.',
-    handle: async ({ path, headers }, platform) => {
-      const { cloudProvider = '', account = '', clusterName = '' } = path
-      return streamExport(platform, pathTo`/export/artifact/${cloudProvider}/${account}/${clusterName}`, headers.accept)
+  ),
+  resource.get(
+    'exportArtifactUsingGET',
+    '/managed/resources/export/artifact/{cloudProvider}/{account}/{clusterName}',
+    'Export the artifact of a cluster',
+    {
+      description: 'The artifact that a cluster runs, as a definition.',
+      handle: async ({ path, headers }, platform) => {
+        const { cloudProvider = '', account = '', clusterName = '' } = path
+        return streamExport(platform, pathTo`/export/artifact/${cloudProvider}/${account}/${clusterName}`, headers.accept)
+      },
+      answer: ManagedArtifact,
+      answerType: yamlType,
     },
-    answer: ManagedArtifact,
-    answerType: yamlType,
-  }),
-  resource.get('getResourceHistoryUsingGET', '/history/{name}', {
-    summary: 'List events of a resource',
+  ),
+  resource.get('getResourceHistoryUsingGET', '/history/{name}', 'List events of a resource', {
     description: 'Events of a managed resource, newest first.',
     query: { limit: integer.optional() },
-    forward: { service: 'keel', path: '/resources/events/{name}' },
+    forward: 'keel /resources/events/{name}',
     whenDisabled: [],
     answer: z.array(ResourceEvent),
   }),
@@ -262,42 +268,40 @@ const decided = operationsWith({ demands: decidedByService })
 const checking = operationsWith({ changesNothing: true, demands: application('READ', 'body'), body: configBody })
 
 export const deliveryConfigOperations: Operation[] = ofOptionalService('keel', '/managed', [
-  decided.get('getDeliveryConfigUsingGET', `${configsPath}/{name}`, {
-    summary: 'Get a delivery configuration',
+  decided.get('getDeliveryConfigUsingGET', `${configsPath}/{name}`, 'Get a delivery configuration', {
     description: 'A delivery configuration; as YAML when the name ends in `.yml`.',
     handle: async ({ path }, platform) => streamNamed(platform, '/delivery-configs/', path['name'] as string),
     answer: DeliveryConfig,
   }),
-  decided.get('getDeliveryConfigArtifactsUsingGET', `${configsPath}/{name}/artifacts`, {
-    summary: 'List artifacts of a delivery configuration',
-    description: 'Versions of the artifacts of a delivery configuration, and where they are.',
-    answer: z.array(DeliveryArtifact),
-  }),
-  post('upsertDeliveryConfigUsingPOST', configsPath, {
+  decided.get(
+    'getDeliveryConfigArtifactsUsingGET',
+    `${configsPath}/{name}/artifacts`,
+    'List artifacts of a delivery configuration',
+    {
+      description: 'Versions of the artifacts of a delivery configuration, and where they are.',
+      answer: z.array(DeliveryArtifact),
+    },
+  ),
+  post('upsertDeliveryConfigUsingPOST', configsPath, 'Save a delivery configuration', {
     demands: writesApplicationInBody,
-    summary: 'Save a delivery configuration',
     description: 'Creates or replaces a delivery configuration.',
     body: configBody,
     answer: DeliveryConfig,
   }),
-  decided.remove('deleteDeliveryConfigUsingDELETE', `${configsPath}/{name}`, {
-    summary: 'Delete a delivery configuration by name',
+  decided.remove('deleteDeliveryConfigUsingDELETE', `${configsPath}/{name}`, 'Delete a delivery configuration by name', {
     answer: DeliveryConfig.optional(),
   }),
-  checking.post('validateDeliveryConfigUsingPOST', `${configsPath}/validate`, {
-    summary: 'Validate a delivery configuration',
+  checking.post('validateDeliveryConfigUsingPOST', `${configsPath}/validate`, 'Validate a delivery configuration', {
     description: 'Checks a delivery configuration without storing it.',
     handle: validate,
     answer: described('DeliveryConfigFindings', 'message'),
     errors: { 400: 'The configuration is not valid; the body names the place.' },
   }),
-  checking.post('diffDeliveryConfigUsingPOST', `${configsPath}/diff`, {
-    summary: 'Compare a delivery configuration',
+  checking.post('diffDeliveryConfigUsingPOST', `${configsPath}/diff`, 'Compare a delivery configuration', {
     description: 'Describes what a delivery configuration would change.',
     answer: z.array(ManagedDiff),
   }),
-  decided.get('getDeliveryConfigSchemaUsingGET', `${configsPath}/schema`, {
-    summary: 'Get the delivery configuration schema',
+  decided.get('getDeliveryConfigSchemaUsingGET', `${configsPath}/schema`, 'Get the delivery configuration schema', {
     description: 'JSON schema of delivery configurations. Open.',
     answer: described('DeliveryConfigSchema', '$id', '$schema', 'type'),
   }),
@@ -331,23 +335,19 @@ const one = operationsWith({ demands: decidedByService, missingWhenDisabled: tru
 const all = operationsWith({ demands: decidedByService, whenDisabled: [], answer: z.array(MarkedResource) })
 
 export const cleanupOperations: Operation[] = [
-  one.get('getMarkedResourceUsingGET', resourcePath, {
-    summary: 'Get a marked resource',
+  one.get('getMarkedResourceUsingGET', resourcePath, 'Get a marked resource', {
     description: 'One resource that is marked for deletion.',
-    forward: { service: 'swabbie', path: '/resources/marked/{namespace}/{resourceId}' },
+    forward: 'swabbie /resources/marked/{namespace}/{resourceId}',
   }),
-  one.get('optOutUsingGET', `${resourcePath}/optOut`, {
-    summary: 'Spare a resource from deletion',
+  one.get('optOutUsingGET', `${resourcePath}/optOut`, 'Spare a resource from deletion', {
     description: 'Spares a resource from deletion. It is a GET that changes something, because mails contain it as a link.',
     forward: { service: 'swabbie', method: 'PUT', path: '/resources/state/{namespace}/{resourceId}/optOut' },
   }),
-  all.get('getMarkedResourcesUsingGET', '/cleanup/resources/marked', {
-    summary: 'List marked resources',
+  all.get('getMarkedResourcesUsingGET', '/cleanup/resources/marked', 'List marked resources', {
     description: 'All resources that are marked for deletion.',
     forward: { service: 'swabbie', path: '/resources/marked', constants: { list: 'true' } },
   }),
-  all.get('getDeletedResourcesUsingGET', '/cleanup/resources/deleted', {
-    summary: 'List deleted resources',
-    forward: { service: 'swabbie', path: '/resources/deleted' },
+  all.get('getDeletedResourcesUsingGET', '/cleanup/resources/deleted', 'List deleted resources', {
+    forward: 'swabbie /resources/deleted',
   }),
 ]

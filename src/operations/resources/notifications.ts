@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { NotificationSettings } from '../../environments/pipeline-models.ts'
-import { AnyObject, nothing } from '../../json/schemas.ts'
+import { AnyObject, model, nothing } from '../../json/schemas.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import type { ServiceName } from '../../services/services.ts'
 import { get, operationsWith, post } from '../declare.ts'
@@ -12,35 +12,34 @@ import { withWarnings } from './save-warnings.ts'
 
 const settingsPath = '/notifications/{type}/{application}'
 
-const NotificationTest = z
-  .looseObject({
-    type: z.string().min(1).describe('Kind of notification: email, slack, …'),
-    address: z.string().nullish().describe('Recipient: an e-mail address, a channel, the address of a webhook, a repository.'),
-    commit: z.string().nullish().describe('Hash of a commit, for a commit status.'),
-  })
-  .meta({ id: 'NotificationTest' })
+const NotificationTest = model('NotificationTest', {
+  type: z.string().min(1).describe('Kind of notification: email, slack, …'),
+  address: z.string().nullish().describe('Recipient: an e-mail address, a channel, the address of a webhook, a repository.'),
+  commit: z.string().nullish().describe('Hash of a commit, for a commit status.'),
+})
 
-const NotificationTestResult = z
-  .looseObject({ delivered: z.boolean(), reason: z.string().nullish().describe('Why it was not delivered.') })
-  .meta({ id: 'NotificationTestResult' })
+const NotificationTestResult = model('NotificationTestResult', {
+  delivered: z.boolean(),
+  reason: z.string().nullish().describe('Why it was not delivered.'),
+})
 
-const NotificationKind = z
-  .looseObject({ notificationType: z.string(), parameters: z.array(AnyObject).nullish(), uiType: z.string().nullish() })
-  .meta({ id: 'NotificationKind' })
+const NotificationKind = model('NotificationKind', {
+  notificationType: z.string(),
+  parameters: z.array(AnyObject).nullish(),
+  uiType: z.string().nullish(),
+})
 
 const change = operationsWith({ demands: writesNotifications, answer: nothing })
 
 export const notificationOperations: Operation[] = [
-  get('getNotificationConfigsUsingGET', settingsPath, {
+  get('getNotificationConfigsUsingGET', settingsPath, 'Get notification settings', {
     demands: readsApplication,
-    summary: 'Get notification settings',
     description:
       'Notification settings of an application, by kind. `type` is `application`; an unknown application has none: `{}`.',
     forward: 'front50',
     answer: NotificationSettings,
   }),
-  change.post('saveNotificationConfigUsingPOST', settingsPath, {
-    summary: 'Save notification settings',
+  change.post('saveNotificationConfigUsingPOST', settingsPath, 'Save notification settings', {
     description:
       'Replaces the notification settings of an application. With the type `global`, those of all; for administrators. The header ' +
       '`X-Fairlead-Warnings` names kinds that nothing delivers; characters beyond ASCII are percent-encoded.',
@@ -50,30 +49,26 @@ export const notificationOperations: Operation[] = [
       return withWarnings(request, platform, { service: 'echo', path: '/notifications/warnings', document: request.body })
     },
   }),
-  change.post('testNotificationUsingPOST', `${settingsPath}/test`, {
-    summary: 'Send a test notification',
+  change.post('testNotificationUsingPOST', `${settingsPath}/test`, 'Send a test notification', {
     description:
       'Sends a notification at once, and says whether its receiver took it. An external event service has no such test.',
-    body: { schema: NotificationTest, required: true },
+    body: NotificationTest,
     handle: (request) => sendTest(request),
     answer: NotificationTestResult,
   }),
-  change.remove('deleteNotificationConfigUsingDELETE', settingsPath, {
-    summary: 'Delete notification settings',
+  change.remove('deleteNotificationConfigUsingDELETE', settingsPath, 'Delete notification settings', {
     description: 'Removes the notification settings of an application. With the type `global`, those of all; for administrators.',
     handle: (request) => changeSettings(request, { method: 'DELETE' }),
   }),
-  get('getNotificationTypeMetadataUsingGET', '/notifications/metadata', {
+  get('getNotificationTypeMetadataUsingGET', '/notifications/metadata', 'List kinds of notification', {
     demands: sharedKnowledge,
-    summary: 'List kinds of notification',
     description: 'Kinds of notification that the event service offers: of the embedded one, those that are switched on.',
     forward: 'echo',
     whenDisabled: [],
     answer: z.array(NotificationKind),
   }),
-  post('processNotificationCallbackUsingPOST', '/notifications/callbacks/{source}', {
+  post('processNotificationCallbackUsingPOST', '/notifications/callbacks/{source}', 'Receive a chat callback', {
     demands: provedBySender,
-    summary: 'Receive a chat callback',
     description: 'Receives a click on a button of a chat message. Open: the event service checks the signature.',
     body: { schema: z.unknown(), required: false, raw: true, mediaType: 'application/x-www-form-urlencoded' },
     handle: async (request) =>

@@ -39,43 +39,49 @@ const startErrors = {
 const start = operationsWith({ core: true, answer: Ref })
 
 export const pipelineStartOperations: Operation[] = [
-  start.post('invokePipelineConfigUsingPOST', '/applications/{application}/pipelineConfigs/{pipelineName}', {
-    demands: startsStored('pipelineName'),
-    summary: 'Start a pipeline (older address)',
-    description: `Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.${orPlan}`,
-    query: { user: textModel.optional().describe('Accepted and ignored.') },
-    body: { schema: AnyObject, shown: StartRequest, required: false },
-    handle: (request, platform) => startStored(request, platform, request.path['pipelineName'] as string),
-    errors: startErrors,
-  }),
-  post('invokePipelineConfigUsingPOST1', '/pipelines/{application}/{pipelineNameOrId}', {
+  start.post(
+    'invokePipelineConfigUsingPOST',
+    '/applications/{application}/pipelineConfigs/{pipelineName}',
+    'Start a pipeline (older address)',
+    {
+      demands: startsStored('pipelineName'),
+      description: `Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.${orPlan}`,
+      query: { user: textModel.optional().describe('Accepted and ignored.') },
+      body: { schema: AnyObject, shown: StartRequest, required: false },
+      handle: (request, platform) => startStored(request, platform, request.path['pipelineName'] as string),
+      errors: startErrors,
+    },
+  ),
+  post('invokePipelineConfigUsingPOST1', '/pipelines/{application}/{pipelineNameOrId}', 'Start a pipeline', {
     core: true,
     demands: startsStored('pipelineNameOrId'),
-    summary: 'Start a pipeline',
     description: `Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field \`trigger\`.${orPlan}`,
     body: { schema: AnyObject, shown: StartRequest, required: false },
     handle: (request, platform) => startStored(request, platform, request.path['pipelineNameOrId'] as string),
     ...submitted,
     errors: startErrors,
   }),
-  start.post('startUsingPOST', '/pipelines/start', {
+  start.post('startUsingPOST', '/pipelines/start', 'Start a given definition', {
     demands: startsGiven,
-    summary: 'Start a given definition',
     description: `Starts a pipeline from the complete definition in the body, its trigger included.${orPlan}`,
     body: { schema: AnyObject, shown: Pipeline, required: true },
     handle: startGiven,
     errors: { 403: startErrors[403] },
   }),
-  post('invokePipelineConfigViaEchoUsingPOST', '/pipelines/v2/{application}/{pipelineNameOrId}', {
-    demands: startsByEvent,
-    summary: 'Start a pipeline in the background',
-    description: `Starts a stored pipeline in the background. The execution appears under the id in \`ref\` shortly after.${orPlan}`,
-    body: { schema: AnyObject, shown: StartRequest, required: false },
-    handle: startByEvent,
-    success: 202,
-    answer: z.object({ eventId: z.uuid(), ref: z.string().describe('/pipelines/{execution id}') }),
-    errors: { 403: 'The caller lacks EXECUTE on the application.' },
-  }),
+  post(
+    'invokePipelineConfigViaEchoUsingPOST',
+    '/pipelines/v2/{application}/{pipelineNameOrId}',
+    'Start a pipeline in the background',
+    {
+      demands: startsByEvent,
+      description: `Starts a stored pipeline in the background. The execution appears under the id in \`ref\` shortly after.${orPlan}`,
+      body: { schema: AnyObject, shown: StartRequest, required: false },
+      handle: startByEvent,
+      success: 202,
+      answer: z.object({ eventId: z.uuid(), ref: z.string().describe('/pipelines/{execution id}') }),
+      errors: { 403: 'The caller lacks EXECUTE on the application.' },
+    },
+  ),
 ]
 
 async function startStored(request: OperationRequest, platform: Platform, nameOrId: string): Promise<unknown> {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { DefinitionMove, Pipeline } from '../../environments/pipeline-models.ts'
 import { GatewayError } from '../../errors.ts'
-import { AnyObject, flagModel, integer, nothing, ObjectList, textModel } from '../../json/schemas.ts'
+import { AnyObject, flagModel, integer, model, nothing, ObjectList, textModel } from '../../json/schemas.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { checkDone, misfit, noPage } from '../../upstreams/answer-form.ts'
@@ -30,21 +30,17 @@ const Definition = z.looseObject({
   application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
 })
 
-const BulkSaveResult = z
-  .looseObject({
-    successful_pipelines_count: z.int().optional(),
-    successful_pipelines: z.array(z.string()).optional(),
-    failed_pipelines_count: z.int().optional(),
-    failed_pipelines: z.array(AnyObject).optional().describe('Each with its `errorMsg`.'),
-  })
-  .meta({ id: 'BulkSaveResult' })
+const BulkSaveResult = model('BulkSaveResult', {
+  successful_pipelines_count: z.int().optional(),
+  successful_pipelines: z.array(z.string()).optional(),
+  failed_pipelines_count: z.int().optional(),
+  failed_pipelines: z.array(AnyObject).optional().describe('Each with its `errorMsg`.'),
+})
 
-const Order = z
-  .looseObject({
-    application: z.string().min(1),
-    idsToIndices: z.record(z.string(), z.int()).describe('Place of each definition, counted from 0.'),
-  })
-  .meta({ id: 'DefinitionOrder' })
+const Order = model('DefinitionOrder', {
+  application: z.string().min(1),
+  idsToIndices: z.record(z.string(), z.int()).describe('Place of each definition, counted from 0.'),
+})
 
 const taskUnfinished = { 400: 'The task that makes the change failed or did not finish in time.' }
 const taskFailed = { 400: 'The task that changes the definition failed or did not finish in time; the message has the reason.' }
@@ -57,87 +53,87 @@ const change = operationsWith({ core: true, answer: nothing, errors: taskFailed 
 const core = operationsWith({ core: true })
 
 export const pipelineOperations: Operation[] = [
-  core.get('getPipelineConfigsForApplicationUsingGET', '/applications/{application}/pipelineConfigs', {
-    ...polledByUsers,
-    demands: readsApplication,
-    summary: 'List pipelines of an application',
-    description: 'Pipeline definitions of an application, in their order.',
-    query: {
-      pipelineNameFilter: textModel.optional().describe('Keep pipelines whose name contains this.'),
-      pipelineLimit: integer.optional().describe('At most so many.'),
+  core.get(
+    'getPipelineConfigsForApplicationUsingGET',
+    '/applications/{application}/pipelineConfigs',
+    'List pipelines of an application',
+    {
+      ...polledByUsers,
+      demands: readsApplication,
+      description: 'Pipeline definitions of an application, in their order.',
+      query: {
+        pipelineNameFilter: textModel.optional().describe('Keep pipelines whose name contains this.'),
+        pipelineLimit: integer.optional().describe('At most so many.'),
+      },
+      forward: { service: 'front50', path: '/pipelines/{application}', constants: { refresh: 'true' } },
+      answer: z.array(Pipeline),
     },
-    forward: { service: 'front50', path: '/pipelines/{application}', constants: { refresh: 'true' } },
-    answer: z.array(Pipeline),
-  }),
-  core.get('getPipelineConfigUsingGET', '/applications/{application}/pipelineConfigs/{pipelineName}', {
+  ),
+  core.get('getPipelineConfigUsingGET', '/applications/{application}/pipelineConfigs/{pipelineName}', 'Get a pipeline', {
     // An id may be that of a definition of another application.
     demands: [...readsApplication, ...application('READ', 'definition', 'pipelineName')],
-    summary: 'Get a pipeline',
     description: 'One pipeline definition, by its exact name or by its id.',
     handle: (request) => findDefinition(request, request.path['application'] as string, request.path['pipelineName'] as string),
     answer: Pipeline,
     errors: { 404: 'No definition has that name or id.' },
   }),
-  change.post('savePipelineUsingPOST', '/pipelines', {
+  change.post('savePipelineUsingPOST', '/pipelines', 'Save a pipeline', {
     demands: writesDefinitions,
-    summary: 'Save a pipeline',
     description: `Creates or overwrites a pipeline definition. The new id is found in the list of definitions.${andWarnings}`,
     query: { staleCheck: flagModel.default(false).describe('Refuse when the stored definition is newer than the one sent.') },
     body: { schema: Definition, shown: Pipeline, required: true },
     handle: saveDefinition,
   }),
-  core.put('updatePipelineUsingPUT', '/pipelines/{id}', {
+  core.put('updatePipelineUsingPUT', '/pipelines/{id}', 'Update a pipeline', {
     demands: writesDefinitions,
-    summary: 'Update a pipeline',
     description: `Updates a pipeline definition, including its name, and returns the stored one.${andWarnings}`,
     body: { schema: Definition, shown: Pipeline, required: true },
     handle: updateDefinition,
     answer: Pipeline.optional(),
     errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
   }),
-  change.remove('deletePipelineUsingDELETE', '/pipelines/{application}/{pipelineName}', {
+  change.remove('deletePipelineUsingDELETE', '/pipelines/{application}/{pipelineName}', 'Delete a pipeline', {
     demands: writesApplication,
-    summary: 'Delete a pipeline',
     description: 'Deletes a pipeline definition, by its name without regard to case. One that does not exist is deleted already.',
     handle: deleteDefinition,
   }),
-  core.post('renamePipelineUsingPOST', '/pipelines/move', {
+  core.post('renamePipelineUsingPOST', '/pipelines/move', 'Rename a pipeline', {
     demands: writesApplicationInBody,
-    summary: 'Rename a pipeline',
     description:
       'Renames a pipeline definition: `application`, `from`, `to`. Newer definition stores know PUT /pipelines/{id} only.',
     body: { schema: AnyObject, shown: DefinitionMove, required: true },
     forward: 'front50',
     answer: nothing,
   }),
-  get('getAllPipelineConfigsUsingGET', '/pipelineConfigs', {
+  get('getAllPipelineConfigsUsingGET', '/pipelineConfigs', 'List all pipelines', {
     demands: filteredBy('application'),
-    summary: 'List all pipelines',
     description: 'Pipeline definitions of all applications that the caller may read.',
-    forward: { service: 'front50', path: '/pipelines' },
+    forward: 'front50 /pipelines',
     answer: z.array(Pipeline),
   }),
-  get('getPipelineConfigHistoryUsingGET', '/pipelineConfigs/{pipelineConfigId}/history', {
+  get('getPipelineConfigHistoryUsingGET', '/pipelineConfigs/{pipelineConfigId}/history', 'List revisions of a pipeline', {
     demands: readsDefinition,
-    summary: 'List revisions of a pipeline',
     description: 'Revisions of a pipeline definition, newest first. An unknown definition has none.',
     query: { limit: integer.default(20) },
-    forward: { service: 'front50', path: '/pipelines/{pipelineConfigId}/history' },
+    forward: 'front50 /pipelines/{pipelineConfigId}/history',
     // Asked for one revision, the store says 404 where it otherwise lists none; Terraform takes the empty list for "gone".
     on404: { answer: [] },
     answer: z.array(Pipeline),
   }),
-  get('convertPipelineConfigToPipelineTemplateUsingGET', '/pipelineConfigs/{pipelineConfigId}/convertToTemplate', {
-    demands: readsDefinition,
-    summary: 'Convert a pipeline to a template',
-    description: 'A pipeline definition, rewritten as the text of a template.',
-    handle: convertToTemplate,
-    answer: z.string(),
-    errors: { 404: 'There is no such definition.' },
-  }),
-  post('bulksavePipelineUsingPOST', '/pipelines/bulksave', {
+  get(
+    'convertPipelineConfigToPipelineTemplateUsingGET',
+    '/pipelineConfigs/{pipelineConfigId}/convertToTemplate',
+    'Convert a pipeline to a template',
+    {
+      demands: readsDefinition,
+      description: 'A pipeline definition, rewritten as the text of a template.',
+      handle: convertToTemplate,
+      answer: z.string(),
+      errors: { 404: 'There is no such definition.' },
+    },
+  ),
+  post('bulksavePipelineUsingPOST', '/pipelines/bulksave', 'Save several pipelines', {
     demands: writesFiledDefinitions,
-    summary: 'Save several pipelines',
     description: 'Saves many pipeline definitions at once, and reports which of them were rejected.',
     query: { application: textModel.default('bulk_save_placeholder_app') },
     body: { schema: ObjectList, shown: z.array(Pipeline), required: true },
@@ -250,11 +246,10 @@ export const orderOperations: Operation[] = [
 ]
 
 function reorders(id: string, kind: 'pipelines' | 'strategies', what: string): Operation {
-  return post(id, `/actions/${kind}/reorder`, {
+  return post(id, `/actions/${kind}/reorder`, `Reorder ${kind}`, {
     demands: writesDefinitions,
-    summary: `Reorder ${kind}`,
     description: `Stores the order of the ${what} of an application, and returns when it is stored.`,
-    body: { schema: Order, required: true },
+    body: Order,
     handle: (request, platform) => reorder(request, platform, kind),
     answer: TaskModel,
     errors: taskUnfinished,

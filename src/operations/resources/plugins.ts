@@ -4,29 +4,27 @@ import { z } from 'zod'
 import { Banner, BannerChange } from '../../banners/banners.ts'
 import { GatewayError } from '../../errors.ts'
 import { callProxy } from '../../integrations/proxies.ts'
-import { AnyList, AnyObject, nothing, ObjectList, submitted, textModel } from '../../json/schemas.ts'
+import { AnyList, AnyObject, model, nothing, ObjectList, submitted, textModel } from '../../json/schemas.ts'
 import { isObject, listOf } from '../../json/values.ts'
 import { pluginApplication } from '../../names/application-name.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import type { ServiceName } from '../../services/services.ts'
 import { checkDone, readJson } from '../../upstreams/answer-form.ts'
-import { get, operationsWith, post, remove } from '../declare.ts'
+import { get, operationsWith, post, put, remove } from '../declare.ts'
 import { aboutGateway, adminOnly, demandsNothing, writesPlugins } from '../demands.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { usernameOf } from './caller.ts'
 import { submitTask } from './task-polling.ts'
 
-const PluginInfo = z.looseObject({ id: z.string() }).meta({ id: 'PluginInfo' })
+const PluginInfo = model('PluginInfo', { id: z.string() })
 const forbidden = {
   403: `The caller lacks WRITE on the application ${pluginApplication}, or it does not exist and the caller is no administrator.`,
 }
 const upsert = {
-  path: '/plugins/info',
   demands: writesPlugins,
-  summary: 'Save a plugin',
   description: 'Submits what is known about a plugin.',
-  body: { schema: PluginInfo, required: true },
+  body: PluginInfo,
   handle: upsertInfo,
   ...submitted,
   errors: forbidden,
@@ -35,31 +33,27 @@ const upsert = {
 const ofService = operationsWith({ demands: aboutGateway, query: { service: textModel.optional() } })
 
 export const pluginOperations: Operation[] = [
-  ofService.get('getAllPluginInfoUsingGET', '/plugins/info', {
-    summary: 'List plugins',
+  ofService.get('getAllPluginInfoUsingGET', '/plugins/info', 'List plugins', {
     description: 'What is known about plugins, of all services unless one is named.',
-    forward: { service: 'front50', path: '/pluginInfo' },
+    forward: 'front50 /pluginInfo',
     answer: z.array(PluginInfo),
   }),
-  { ...upsert, id: 'persistPluginInfoUsingPOST', method: 'POST' },
-  { ...upsert, id: 'persistPluginInfoUsingPUT', method: 'PUT' },
-  remove('deletePluginInfoUsingDELETE', '/plugins/info/{id}', {
+  post('persistPluginInfoUsingPOST', '/plugins/info', 'Save a plugin', upsert),
+  put('persistPluginInfoUsingPUT', '/plugins/info', 'Save a plugin', upsert),
+  remove('deletePluginInfoUsingDELETE', '/plugins/info/{id}', 'Delete a plugin', {
     demands: writesPlugins,
-    summary: 'Delete a plugin',
     description: 'Submits the deletion of what is known about a plugin.',
     handle: deleteInfo,
     ...submitted,
     errors: forbidden,
   }),
-  ofService.get('getInstalledPluginsUsingGET', '/plugins/installed', {
-    summary: 'List installed plugins',
+  ofService.get('getInstalledPluginsUsingGET', '/plugins/installed', 'List installed plugins', {
     description: 'Installed plugins by service. A service that cannot report them has none.',
     handle: listInstalled,
     answer: z.record(z.string(), ObjectList),
   }),
-  post('publishPluginUsingPOST', '/plugins/publish/{pluginId}/{pluginVersion}', {
+  post('publishPluginUsingPOST', '/plugins/publish/{pluginId}/{pluginVersion}', 'Publish a plugin', {
     demands: writesPlugins,
-    summary: 'Publish a plugin',
     description: 'Stores the file of a plugin, sent as the form field `plugin`.',
     body: {
       schema: AnyObject.describe('The archive of the plugin.'),
@@ -82,17 +76,15 @@ const DeckPlugin = z.looseObject({ id: z.string(), name: z.string(), version: z.
 const cacheControl = 'max-age=86400, must-revalidate, private'
 
 export const deckPluginOperations: Operation[] = [
-  get('getPluginManifestUsingGET', '/plugins/deck/plugin-manifest.json', {
+  get('getPluginManifestUsingGET', '/plugins/deck/plugin-manifest.json', 'List plugins of the web UI', {
     demands: aboutGateway,
-    summary: 'List plugins of the web UI',
     description: 'Plugins that Deck is to load: those that are enabled in `spinnaker.extensibility.deck-proxy.plugins`. Open.',
     handle: async (_request, platform) => platform.deckPlugins.manifest(),
     answer: z.array(DeckPlugin),
     errors: { 503: 'The lists of plugins have not been read yet.' },
   }),
-  get('getPluginAssetUsingGET', '/plugins/deck/{pluginId}/{pluginVersion}/{asset}', {
+  get('getPluginAssetUsingGET', '/plugins/deck/{pluginId}/{pluginVersion}/{asset}', 'Get a web UI plugin file', {
     demands: aboutGateway,
-    summary: 'Get a web UI plugin file',
     description: 'A file of a plugin of Deck. Open.',
     handle: getAsset,
     answer: z.string(),
@@ -170,52 +162,44 @@ const BannerPatch = BannerChange.partial().meta({ id: 'BannerPatch' })
 const one = operationsWith({ demands: adminOnly, answer: Banner, errors: unknown })
 
 export const bannerOperations: Operation[] = [
-  banner.get('getActiveBannersUsingGET', '/banners', {
+  banner.get('getActiveBannersUsingGET', '/banners', 'List active announcements', {
     demands: aboutGateway,
-    summary: 'List active announcements',
     description: 'Banners that are enabled and within their time.',
     handle: (_request, { banners }) => banners.active(),
     answer: z.array(Banner),
   }),
-  banner.put('saveBannerUsingPUT', '/banners', {
-    summary: 'Save an announcement',
+  banner.put('saveBannerUsingPUT', '/banners', 'Save an announcement', {
     description: 'Creates a banner, or replaces the one with the same id. Without an id it gets one.',
-    body: { schema: BannerChange, required: true },
+    body: BannerChange,
     handle: ({ body }, { banners }) => banners.save(BannerChange.parse(body)),
     answer: Banner,
   }),
-  banner.remove('deleteAllBannersUsingDELETE', '/banners', {
-    summary: 'Delete all announcements',
+  banner.remove('deleteAllBannersUsingDELETE', '/banners', 'Delete all announcements', {
     description: 'Deletes all banners. The response header `X-Deleted-Count` has their number.',
     handle: async (_request, { banners }) =>
       new DirectAnswer(204, undefined, { 'x-deleted-count': String(await banners.removeAll()) }),
     success: 204,
     answer: nothing,
   }),
-  banner.get('getAllBannersUsingGET', '/banners/all', {
-    summary: 'List all announcements',
+  banner.get('getAllBannersUsingGET', '/banners/all', 'List all announcements', {
     description: 'All banners, the oldest first.',
     handle: (_request, { banners }) => banners.all(),
     answer: z.array(Banner),
   }),
-  banner.post('refreshBannersUsingPOST', '/banners/refresh', {
-    summary: 'Reload announcements',
+  banner.post('refreshBannersUsingPOST', '/banners/refresh', 'Reload announcements', {
     description: 'Has this replica read the banners now, before `global-banner.refresh-interval-ms` is over.',
     handle: async (_request, { banners }) => banners.refresh(),
     answer: nothing,
   }),
-  one.get('getBannerUsingGET', onePath, {
-    summary: 'Get an announcement',
+  one.get('getBannerUsingGET', onePath, 'Get an announcement', {
     handle: (request, { banners }) => banners.find(idOf(request)),
   }),
-  one.post('changeBannerUsingPOST', onePath, {
-    summary: 'Change an announcement',
+  one.post('changeBannerUsingPOST', onePath, 'Change an announcement', {
     description: 'Changes the fields that the body names; null removes one.',
-    body: { schema: BannerPatch, required: true },
+    body: BannerPatch,
     handle: (request, { banners }) => banners.change(idOf(request), patchOf(request)),
   }),
-  one.remove('deleteBannerUsingDELETE', onePath, {
-    summary: 'Delete an announcement',
+  one.remove('deleteBannerUsingDELETE', onePath, 'Delete an announcement', {
     handle: (request, { banners }) => banners.remove(idOf(request)),
     success: 204,
     answer: nothing,
@@ -267,28 +251,24 @@ function forwarded(method: Method, path: string): Operation {
 const tool = operationsWith({ demands: aboutGateway, errors: notConfigured })
 
 export const outsideOperations: Operation[] = [
-  get('proxiesUsingGET', '/proxies', {
+  get('proxiesUsingGET', '/proxies', 'List proxies', {
     demands: aboutGateway,
-    summary: 'List proxies',
     description: 'Outside services to which `/proxies/{id}` forwards.',
     handle: async (_request, { integrations }) => integrations.proxies.map(({ id, uri }) => ({ id, uri })),
     answer: z.array(z.strictObject({ id: z.string(), uri: z.string() })),
   }),
   ...proxyPaths.flatMap((path) => proxyMethods.map((method) => forwarded(method, path))),
-  tool.get('getChannelsUsingGET', '/slack/channels', {
-    summary: 'List Slack channels',
+  tool.get('getChannelsUsingGET', '/slack/channels', 'List Slack channels', {
     description: 'Public channels of Slack, kept for `slack.channel-refresh-interval-millis`.',
     handle: async (_request, { integrations }) => integrations.slackChannels(),
     answer: AnyList,
   }),
-  tool.get('getServicesUsingGET', '/pagerDuty/services', {
-    summary: 'List PagerDuty services',
+  tool.get('getServicesUsingGET', '/pagerDuty/services', 'List PagerDuty services', {
     description: 'Services of PagerDuty, kept for five minutes.',
     handle: async (_request, { integrations }) => integrations.pagerDutyServices(),
     answer: ObjectList,
   }),
-  tool.get('getOnCallsUsingGET', '/pagerDuty/oncalls', {
-    summary: 'List people on call',
+  tool.get('getOnCallsUsingGET', '/pagerDuty/oncalls', 'List people on call', {
     description: 'People on call at PagerDuty by escalation policy, kept for five minutes.',
     handle: async (_request, { integrations }) => integrations.pagerDutyOnCalls(),
     answer: z.record(z.string(), ObjectList),
@@ -298,19 +278,13 @@ export const outsideOperations: Operation[] = [
 ]
 
 function gremlinTemplates(kind: 'command' | 'target', id: string): Operation {
-  return {
-    id,
-    method: 'POST',
-    path: `/integrations/gremlin/templates/${kind}`,
-    demands: aboutGateway,
-    summary: `List Gremlin ${kind} templates`,
+  return tool.post(id, `/integrations/gremlin/templates/${kind}`, `List Gremlin ${kind} templates`, {
     description: `The ${kind} templates of Gremlin for the \`apiKey\` in the body.`,
-    body: { schema: AnyObject, required: true },
+    body: AnyObject,
     handle: async ({ body }, { integrations }) =>
       integrations.gremlinTemplates(kind, String((isObject(body) && body['apiKey']) || '')),
     answer: AnyList,
-    errors: notConfigured,
-  }
+  })
 }
 
 async function forward(method: Method, request: OperationRequest, { integrations }: Platform): Promise<DirectAnswer> {

@@ -1,7 +1,7 @@
 /** Secrets of applications and accounts: set, listed without values, deleted, and who uses them. */
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { nothing } from '../../json/schemas.ts'
+import { model, nothing } from '../../json/schemas.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { operationsWith } from '../declare.ts'
 import { type Demands, readsAccount, readsApplication, writesAccount, writesApplication } from '../demands.ts'
@@ -12,49 +12,43 @@ const version = z.int().describe('Grows with each new value.')
 const time = z.number().describe('Milliseconds since the epoch.')
 const place = z.string().describe('What uses it: a stage, a build, a server group.')
 
-const Secret = z
-  .looseObject({
-    name: z.string(),
-    scope: z.enum(['application', 'account']),
-    owner: z.string().describe('The application or account.'),
-    version,
-    setTime: time,
-    setBy: z.string().describe('The user who has set the value.'),
-    note: z.string().nullish(),
-    lastUseTime: time.nullish(),
-    isMasked: z.boolean().nullish().describe('False for a value that is too short or too common to be masked in texts.'),
-  })
-  .meta({ id: 'Secret' })
+const Secret = model('Secret', {
+  name: z.string(),
+  scope: z.enum(['application', 'account']),
+  owner: z.string().describe('The application or account.'),
+  version,
+  setTime: time,
+  setBy: z.string().describe('The user who has set the value.'),
+  note: z.string().nullish(),
+  lastUseTime: time.nullish(),
+  isMasked: z.boolean().nullish().describe('False for a value that is too short or too common to be masked in texts.'),
+})
 
-const SecretValue = z
-  .looseObject({
-    value: z.string().min(1).describe('No operation returns it.'),
-    note: z.string().nullish().describe('For people, who can read it.'),
-  })
-  .meta({ id: 'SecretValue' })
+const SecretValue = model('SecretValue', {
+  value: z.string().min(1).describe('No operation returns it.'),
+  note: z.string().nullish().describe('For people, who can read it.'),
+})
 
-const SecretUses = z
-  .looseObject({
-    name: z.string(),
-    version,
-    running: z
-      .array(z.looseObject({ place, version, count: z.int(), isCurrent: z.boolean() }))
-      .describe('What runs with a version at this moment.'),
-    uses: z
-      .array(
-        z.looseObject({
-          version,
-          isCurrent: z.boolean(),
-          place,
-          user: z.string(),
-          count: z.int(),
-          firstTime: time,
-          lastTime: time,
-        }),
-      )
-      .describe('The latest uses, newest first.'),
-  })
-  .meta({ id: 'SecretUses' })
+const SecretUses = model('SecretUses', {
+  name: z.string(),
+  version,
+  running: z
+    .array(z.looseObject({ place, version, count: z.int(), isCurrent: z.boolean() }))
+    .describe('What runs with a version at this moment.'),
+  uses: z
+    .array(
+      z.looseObject({
+        version,
+        isCurrent: z.boolean(),
+        place,
+        user: z.string(),
+        count: z.int(),
+        firstTime: time,
+        lastTime: time,
+      }),
+    )
+    .describe('The latest uses, newest first.'),
+})
 
 interface Owner {
   readonly kind: 'application' | 'account'
@@ -76,33 +70,29 @@ function operationsOf({ kind, word, reads, writes }: Owner): Operation[] {
   const unknown = { 404: 'There is no such secret, or the definition store is external.' }
   const { get, put, remove } = operationsWith({ on404: { message: describeAbsence }, errors: unknown })
   return [
-    get(`list${word}SecretsUsingGET`, path, {
+    get(`list${word}SecretsUsingGET`, path, `List secrets of an ${kind}`, {
       demands: reads,
-      summary: `List secrets of an ${kind}`,
       description: `Names and versions of the secrets of an ${kind}, with who has set them and when; never their values.`,
-      forward: { service: 'front50', path: servicePath },
+      forward: `front50 ${servicePath}`,
       answer: z.array(Secret),
     }),
-    put(`set${word}SecretUsingPUT`, `${path}/{name}`, {
+    put(`set${word}SecretUsingPUT`, `${path}/{name}`, `Set a secret of an ${kind}`, {
       demands: writes,
-      summary: `Set a secret of an ${kind}`,
       description: 'Creates a secret, or gives it a new value as a new version. What runs keeps the version that it was given.',
-      body: { schema: SecretValue, required: true },
+      body: SecretValue,
       handle: (request, platform) => setSecret(kind, request, platform),
       answer: Secret,
     }),
-    remove(`delete${word}SecretUsingDELETE`, `${path}/{name}`, {
+    remove(`delete${word}SecretUsingDELETE`, `${path}/{name}`, `Delete a secret of an ${kind}`, {
       demands: writes,
-      summary: `Delete a secret of an ${kind}`,
       description: 'What refers to it fails from then on; what runs keeps the value that it was given.',
-      forward: { service: 'front50', path: `${servicePath}/{name}` },
+      forward: `front50 ${servicePath}/{name}`,
       answer: nothing,
     }),
-    get(`get${word}SecretUsesUsingGET`, `${path}/{name}/uses`, {
+    get(`get${word}SecretUsesUsingGET`, `${path}/{name}/uses`, `List uses of an ${kind} secret`, {
       demands: reads,
-      summary: `List uses of an ${kind} secret`,
       description: 'Who has used which version, where and when, and what still runs with an older version.',
-      forward: { service: 'front50', path: `${servicePath}/{name}/uses` },
+      forward: `front50 ${servicePath}/{name}/uses`,
       answer: SecretUses,
     }),
   ]

@@ -28,10 +28,9 @@ const SecurityGroupsByAccount = z.record(z.string(), z.record(z.string(), Securi
 const group = operationsWith({ core: true, demands: readsAccount })
 
 const securityGroups: Operation[] = [
-  get('allUsingGET1', '/securityGroups', {
+  get('allUsingGET1', '/securityGroups', 'List security groups', {
     core: true,
     demands: filteredBy('key-account'),
-    summary: 'List security groups',
     description: 'Security groups by account, cloud provider and region; with `id`, the one that has this id.',
     query: { id: textModel.optional() },
     handle: listOrFind,
@@ -39,17 +38,15 @@ const securityGroups: Operation[] = [
     answer: SecurityGroupsByAccount.or(SecurityGroupModel),
     errors: { 404: 'No security group has this id.' },
   }),
-  group.get('allByAccountUsingGET', '/securityGroups/{account}', {
-    summary: 'List security groups of an account',
+  group.get('allByAccountUsingGET', '/securityGroups/{account}', 'List security groups of an account', {
     description: 'Security groups of an account by region; with `region`, a list.',
     query: { provider, region: textModel.optional() },
-    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}' },
+    forward: 'clouddriver /securityGroups/{account}/{provider}',
     answer: SecurityGroupsByRegion.or(z.array(SecurityGroupSummary)),
   }),
-  group.get('getSecurityGroupUsingGET', '/securityGroups/{account}/{region}/{name}', {
-    summary: 'Get a security group',
+  group.get('getSecurityGroupUsingGET', '/securityGroups/{account}/{region}/{name}', 'Get a security group', {
     query: { provider, vpcId: textModel.optional() },
-    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}/{region}/{name}' },
+    forward: 'clouddriver /securityGroups/{account}/{provider}/{region}/{name}',
     answer: SecurityGroupModel,
   }),
 ]
@@ -67,9 +64,8 @@ const firewalls: Operation[] = [
     core: false,
     path: operation.path.replace('/securityGroups', '/firewalls'),
   })),
-  get('allFirewallsByAccountAndRegionUsingGET', '/firewalls/{account}/{region}', {
+  get('allFirewallsByAccountAndRegionUsingGET', '/firewalls/{account}/{region}', 'List firewalls of a region', {
     demands: readsAccount,
-    summary: 'List firewalls of a region',
     query: { provider },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', fromPath: ['region'] },
     answer: z.array(SecurityGroupSummary),
@@ -106,34 +102,28 @@ function placeOf(hit: JsonObject): { path: string; query: { vpcId?: string } } |
 const lookup = operationsWith({ core: true, demands: sharedKnowledge, forward: 'clouddriver' })
 
 export const networkOperations: Operation[] = [
-  lookup.get('instanceTypesUsingGET', '/instanceTypes', {
-    summary: 'List instance types',
+  lookup.get('instanceTypesUsingGET', '/instanceTypes', 'List instance types', {
     description: 'Instance types of every cloud provider.',
     answer: z.array(InstanceType),
   }),
-  lookup.get('subnetsUsingGET', '/subnets', {
-    summary: 'List AWS subnets',
+  lookup.get('subnetsUsingGET', '/subnets', 'List AWS subnets', {
     description: 'Subnets of AWS; other providers have a path of their own.',
-    forward: { service: 'clouddriver', path: '/subnets/aws' },
+    forward: 'clouddriver /subnets/aws',
     answer: z.array(Subnet),
   }),
-  lookup.get('vpcsUsingGET', '/vpcs', {
-    summary: 'List AWS virtual networks',
+  lookup.get('vpcsUsingGET', '/vpcs', 'List AWS virtual networks', {
     description: 'Virtual private networks of AWS, the same as /networks/aws.',
-    forward: { service: 'clouddriver', path: '/networks/aws' },
+    forward: 'clouddriver /networks/aws',
     answer: z.array(Network),
   }),
-  lookup.get('allByCloudProviderUsingGET1', '/subnets/{cloudProvider}', {
-    summary: 'List subnets of a provider',
+  lookup.get('allByCloudProviderUsingGET1', '/subnets/{cloudProvider}', 'List subnets of a provider', {
     description: 'Subnets of one cloud provider; an unknown provider has none.',
     answer: z.array(Subnet),
   }),
-  lookup.get('allUsingGET', '/networks', {
-    summary: 'List networks by provider',
+  lookup.get('allUsingGET', '/networks', 'List networks by provider', {
     answer: z.record(z.string(), z.array(Network)),
   }),
-  lookup.get('allByCloudProviderUsingGET', '/networks/{cloudProvider}', {
-    summary: 'List networks of a provider',
+  lookup.get('allByCloudProviderUsingGET', '/networks/{cloudProvider}', 'List networks of a provider', {
     answer: z.array(Network),
   }),
 ]
@@ -141,35 +131,36 @@ export const networkOperations: Operation[] = [
 const ofProvider = operationsWith({ core: true, query: { provider } })
 
 export const loadBalancerOperations: Operation[] = [
-  ofProvider.get('getAllUsingGET', '/loadBalancers', {
+  ofProvider.get('getAllUsingGET', '/loadBalancers', 'List load balancers', {
     demands: filteredBy('accounts'),
-    summary: 'List load balancers',
-    forward: { service: 'clouddriver', path: '/{provider}/loadBalancers' },
+    forward: 'clouddriver /{provider}/loadBalancers',
     cost: 5,
     answer: z.array(LoadBalancerItem),
   }),
-  ofProvider.get('getLoadBalancerUsingGET', '/loadBalancers/{name}', {
+  ofProvider.get('getLoadBalancerUsingGET', '/loadBalancers/{name}', 'Find a load balancer by name', {
     demands: filteredBy('accounts'),
-    summary: 'Find a load balancer by name',
     description: 'One load balancer in all accounts and regions.',
-    forward: { service: 'clouddriver', path: '/{provider}/loadBalancers/{name}' },
+    forward: 'clouddriver /{provider}/loadBalancers/{name}',
     answer: LoadBalancerItem,
   }),
-  ofProvider.get('getLoadBalancerDetailsUsingGET', '/loadBalancers/{account}/{region}/{name}', {
+  ofProvider.get('getLoadBalancerDetailsUsingGET', '/loadBalancers/{account}/{region}/{name}', 'Get a load balancer', {
     demands: readsAccount,
-    summary: 'Get a load balancer',
     description: 'Details of one load balancer, with the links of `insights.loadBalancer`. An unknown one is `[]`.',
     handle: loadDetails,
     answer: z.array(LoadBalancerModel),
   }),
-  get('getApplicationLoadBalancersUsingGET', '/applications/{application}/loadBalancers', {
-    core: true,
-    ...polledByUsers,
-    demands: readsApplicationByAccount,
-    summary: 'List load balancers of an application',
-    forward: 'clouddriver',
-    answer: z.array(LoadBalancerModel),
-  }),
+  get(
+    'getApplicationLoadBalancersUsingGET',
+    '/applications/{application}/loadBalancers',
+    'List load balancers of an application',
+    {
+      core: true,
+      ...polledByUsers,
+      demands: readsApplicationByAccount,
+      forward: 'clouddriver',
+      answer: z.array(LoadBalancerModel),
+    },
+  ),
 ]
 
 async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<JsonObject[]> {

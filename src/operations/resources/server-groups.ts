@@ -30,9 +30,8 @@ import { loadWithAccount, parseServerGroupName, textFields, toInsightActions } f
 const listed = operationsWith({ core: true, ...polledByUsers })
 
 export const serverGroupOperations: Operation[] = [
-  listed.get('getServerGroupsUsingGET2', '/applications/{applicationName}/serverGroups', {
+  listed.get('getServerGroupsUsingGET2', '/applications/{applicationName}/serverGroups', 'List server groups of an application', {
     demands: readsApplicationByAccount,
-    summary: 'List server groups of an application',
     query: {
       expand: textModel.default('false'),
       cloudProvider: textModel.optional(),
@@ -44,9 +43,9 @@ export const serverGroupOperations: Operation[] = [
   listed.get(
     'getServerGroupDetailsUsingGET',
     '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
+    'Get a server group',
     {
       demands: readsApplicationOnAccount,
-      summary: 'Get a server group',
       description: 'One server group in full, with the links of `insights.serverGroup`.',
       query: { includeDetails: textModel.default('true') },
       handle: loadDetails,
@@ -88,60 +87,62 @@ const clusterPath = '/applications/{application}/clusters/{account}/{clusterName
 const inCluster = operationsWith({ core: true, demands: readsApplicationOnAccount, forward: 'clouddriver' })
 
 export const clusterOperations: Operation[] = [
-  inCluster.get('getClustersUsingGET2', '/applications/{application}/clusters', {
+  inCluster.get('getClustersUsingGET2', '/applications/{application}/clusters', 'List clusters of an application', {
     ...polledByUsers,
     demands: readsApplicationByKeyAccount,
-    summary: 'List clusters of an application',
     description: 'Cluster names of an application, by account.',
     answer: z.record(z.string(), z.array(z.string())),
   }),
-  inCluster.get('getClustersUsingGET1', '/applications/{application}/clusters/{account}', {
-    summary: 'List clusters in an account',
+  inCluster.get('getClustersUsingGET1', '/applications/{application}/clusters/{account}', 'List clusters in an account', {
     answer: z.array(Cluster),
   }),
-  inCluster.get('getClustersUsingGET', clusterPath, {
-    summary: 'Get a cluster',
+  inCluster.get('getClustersUsingGET', clusterPath, 'Get a cluster', {
     description: 'One cluster. An unknown cluster is `{}`, not an error.',
     pick: firstCluster,
     on404: { answer: {} },
     answer: ClusterOrNothing,
   }),
-  inCluster.get('getClusterLoadBalancersUsingGET', `${clusterPath}/{type}/loadBalancers`, {
-    summary: 'List load balancers of a cluster',
+  inCluster.get('getClusterLoadBalancersUsingGET', `${clusterPath}/{type}/loadBalancers`, 'List load balancers of a cluster', {
     description: 'Load balancers of a cluster at one cloud provider. Newer infrastructure services return 404.',
     answer: z.array(LoadBalancerModel),
   }),
-  inCluster.get('getServerGroupsUsingGET1', `${clusterPath}/serverGroups`, {
-    summary: 'List server groups of a cluster',
+  inCluster.get('getServerGroupsUsingGET1', `${clusterPath}/serverGroups`, 'List server groups of a cluster', {
     description: 'Server groups of a cluster; an unknown cluster has none.',
-    forward: { service: 'clouddriver', path: clusterPath },
+    forward: `clouddriver ${clusterPath}`,
     pick: serverGroupsOf,
     on404: { answer: [] },
     answer: z.array(ServerGroupModel),
   }),
-  inCluster.get('getServerGroupsUsingGET', `${clusterPath}/serverGroups/{serverGroupName}`, {
-    summary: 'List server groups by name',
+  inCluster.get('getServerGroupsUsingGET', `${clusterPath}/serverGroups/{serverGroupName}`, 'List server groups by name', {
     description: 'Server groups of a cluster that have one name, in several regions perhaps.',
-    forward: { service: 'clouddriver', path: clusterPath },
+    forward: `clouddriver ${clusterPath}`,
     pick: (body, { path }) => serverGroupsOf(body).filter(({ name }) => name === path['serverGroupName']),
     on404: { answer: [] },
     answer: z.array(ServerGroupModel),
   }),
-  inCluster.get('getScalingActivitiesUsingGET', `${clusterPath}/serverGroups/{serverGroupName}/scalingActivities`, {
-    summary: 'List scaling activities',
-    description: 'Scaling history of a server group.',
-    query: { provider: textModel.default('aws'), region: textModel.optional() },
-    forward: { service: 'clouddriver', path: `${clusterPath}/{provider}/serverGroups/{serverGroupName}/scalingActivities` },
-    answer: z.array(ScalingActivity),
-  }),
-  inCluster.get('getTargetServerGroupUsingGET', `${clusterPath}/{cloudProvider}/{scope}/serverGroups/target/{target}`, {
-    summary: 'Find a server group by target',
-    description: 'The server group that a relative coordinate such as `newest` or `ancestor` names, in a region or zone.',
-    query: { onlyEnabled: flagModel.optional(), validateOldest: flagModel.optional() },
-    on404: { message: noTarget },
-    answer: ServerGroupModel,
-    errors: { 404: 'The cluster has no such server group.' },
-  }),
+  inCluster.get(
+    'getScalingActivitiesUsingGET',
+    `${clusterPath}/serverGroups/{serverGroupName}/scalingActivities`,
+    'List scaling activities',
+    {
+      description: 'Scaling history of a server group.',
+      query: { provider: textModel.default('aws'), region: textModel.optional() },
+      forward: `clouddriver ${clusterPath}/{provider}/serverGroups/{serverGroupName}/scalingActivities`,
+      answer: z.array(ScalingActivity),
+    },
+  ),
+  inCluster.get(
+    'getTargetServerGroupUsingGET',
+    `${clusterPath}/{cloudProvider}/{scope}/serverGroups/target/{target}`,
+    'Find a server group by target',
+    {
+      description: 'The server group that a relative coordinate such as `newest` or `ancestor` names, in a region or zone.',
+      query: { onlyEnabled: flagModel.optional(), validateOldest: flagModel.optional() },
+      on404: { message: noTarget },
+      answer: ServerGroupModel,
+      errors: { 404: 'The cluster has no such server group.' },
+    },
+  ),
 ]
 
 /** The infrastructure answers with one entry per cloud provider; clients expect the first. */
@@ -162,15 +163,13 @@ function noTarget({ path }: OperationRequest): string {
 const instance = operationsWith({ core: true, demands: readsAccount })
 
 export const instanceOperations: Operation[] = [
-  instance.get('getInstanceDetailsUsingGET', '/instances/{account}/{region}/{instanceId}', {
-    summary: 'Get an instance',
+  instance.get('getInstanceDetailsUsingGET', '/instances/{account}/{region}/{instanceId}', 'Get an instance', {
     description: 'One instance, with the links of `insights.instance`.',
     handle: loadInstance,
     answer: InstanceModel,
     errors: { 404: 'The account or the instance is unknown.' },
   }),
-  instance.get('getConsoleOutputUsingGET', '/instances/{account}/{region}/{instanceId}/console', {
-    summary: 'Get console output',
+  instance.get('getConsoleOutputUsingGET', '/instances/{account}/{region}/{instanceId}/console', 'Get console output', {
     description:
       'Output of an instance or a job. With `tail` or `offset`, the embedded service answers a part with its offsets: bytes since the ' +
       'instance first started, which stay the same when old output is dropped. To follow, ask with `tail`, then repeatedly with ' +
@@ -207,20 +206,18 @@ async function loadInstance(request: OperationRequest, { settings }: Platform): 
 }
 
 export const jobOperations: Operation[] = [
-  get('getJobsUsingGET', '/applications/{applicationName}/jobs', {
+  get('getJobsUsingGET', '/applications/{applicationName}/jobs', 'List jobs of an application', {
     core: true,
     ...polledByUsers,
     demands: readsApplication,
-    summary: 'List jobs of an application',
     description: 'Jobs of an application. Newer infrastructure services return 404.',
     query: { expand: textModel.default('false') },
     forward: 'clouddriver',
     answer: z.array(JobModel),
   }),
-  get('getJobUsingGET', '/applications/{applicationName}/jobs/{account}/{region}/{name}', {
+  get('getJobUsingGET', '/applications/{applicationName}/jobs/{account}/{region}/{name}', 'Get a job', {
     core: true,
     demands: readsApplicationOnAccount,
-    summary: 'Get a job',
     description: 'One job, with the links of `insights.job`. An unknown job is `{}`, not an error.',
     query: { expand: textModel.default('false').describe('Accepted and ignored.') },
     handle: loadJob,

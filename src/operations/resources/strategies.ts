@@ -20,55 +20,52 @@ const change = operationsWith({ forward: 'front50', answer: nothing })
 const ofApplication = operationsWith({ core: true, demands: readsApplication })
 
 export const strategyOperations: Operation[] = [
-  ofApplication.get('getStrategyConfigsForApplicationUsingGET', '/applications/{application}/strategyConfigs', {
-    summary: 'List strategies of an application',
-    forward: { service: 'front50', path: '/strategies/{application}' },
-    answer: z.array(Pipeline),
-  }),
-  ofApplication.get('getStrategyConfigUsingGET', '/applications/{application}/strategyConfigs/{strategyName}', {
-    summary: 'Get a strategy',
+  ofApplication.get(
+    'getStrategyConfigsForApplicationUsingGET',
+    '/applications/{application}/strategyConfigs',
+    'List strategies of an application',
+    {
+      forward: 'front50 /strategies/{application}',
+      answer: z.array(Pipeline),
+    },
+  ),
+  ofApplication.get('getStrategyConfigUsingGET', '/applications/{application}/strategyConfigs/{strategyName}', 'Get a strategy', {
     description: 'One deployment strategy, by its exact name.',
-    forward: { service: 'front50', path: '/strategies/{application}' },
+    forward: 'front50 /strategies/{application}',
     pick: pickStrategy,
     answer: Pipeline,
     errors: { 404: 'The application has no strategy of that name.' },
   }),
-  get('getAllStrategyConfigsUsingGET', '/strategyConfigs', {
+  get('getAllStrategyConfigsUsingGET', '/strategyConfigs', 'List all strategies', {
     demands: filteredBy('application'),
-    summary: 'List all strategies',
     description: 'Deployment strategies of all applications that the caller may read.',
-    forward: { service: 'front50', path: '/strategies' },
+    forward: 'front50 /strategies',
     answer: z.array(Pipeline),
   }),
-  get('getStrategyConfigHistoryUsingGET', '/strategyConfigs/{strategyConfigId}/history', {
+  get('getStrategyConfigHistoryUsingGET', '/strategyConfigs/{strategyConfigId}/history', 'List revisions of a strategy', {
     demands: readsStrategy,
-    summary: 'List revisions of a strategy',
     description: 'Revisions of a deployment strategy, newest first. An unknown strategy has none.',
     query: { limit: integer.default(20) },
-    forward: { service: 'front50', path: '/strategies/{strategyConfigId}/history' },
+    forward: 'front50 /strategies/{strategyConfigId}/history',
     on404: { answer: [] },
     answer: z.array(Pipeline),
   }),
-  change.post('saveStrategyUsingPOST', '/strategies', {
+  change.post('saveStrategyUsingPOST', '/strategies', 'Save a strategy', {
     demands: writesDefinitions,
-    summary: 'Save a strategy',
     description: 'Creates a deployment strategy, or replaces the one with the same id.',
     body: { schema: AnyObject, shown: Pipeline, required: true },
   }),
-  change.post('moveStrategyUsingPOST', '/strategies/move', {
+  change.post('moveStrategyUsingPOST', '/strategies/move', 'Rename a strategy', {
     demands: writesApplicationInBody,
-    summary: 'Rename a strategy',
-    body: { schema: DefinitionMove, required: true },
+    body: DefinitionMove,
   }),
-  change.put('updateStrategyUsingPUT', '/strategies/{id}', {
+  change.put('updateStrategyUsingPUT', '/strategies/{id}', 'Update a strategy', {
     demands: writesDefinitions,
-    summary: 'Update a strategy',
     body: { schema: AnyObject, shown: Pipeline, required: true },
     answer: Pipeline,
   }),
-  change.remove('deleteStrategyUsingDELETE', '/strategies/{application}/{strategyName}', {
+  change.remove('deleteStrategyUsingDELETE', '/strategies/{application}/{strategyName}', 'Delete a strategy', {
     demands: writesApplication,
-    summary: 'Delete a strategy',
   }),
 ]
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
-import { AnyObject, flagModel, textModel } from '../../json/schemas.ts'
+import { AnyObject, flagModel, model, textModel } from '../../json/schemas.ts'
 import { createReadFilter } from '../access/application-access.ts'
 import { isMetByToken } from '../access/token-limits.ts'
 import { get, operationsWith } from '../declare.ts'
@@ -12,7 +12,7 @@ import { DirectAnswer, type Operation, type OperationRequest } from '../operatio
 import type { Platform } from '../platform.ts'
 import { referencePage, referenceScript } from '../serving/reference-page.ts'
 
-const ApiDocument = z.looseObject({ openapi: z.string(), info: AnyObject, paths: AnyObject }).meta({ id: 'ApiDocument' })
+const ApiDocument = model('ApiDocument', { openapi: z.string(), info: AnyObject, paths: AnyObject })
 const Status = z
   .strictObject({
     status: z.enum(['UP', 'DOWN']),
@@ -27,15 +27,13 @@ export const probePaths: ReadonlySet<string> = new Set(['/health', '/livez', '/r
 const exposition = operationsWith({ demands: aboutGateway, answer: z.string(), answerType: 'text/plain', handle: answerMetrics })
 
 export const systemOperations: Operation[] = [
-  get('getVersionUsingGET', '/version', {
+  get('getVersionUsingGET', '/version', 'Get the version', {
     demands: tellsWhoAsks,
-    summary: 'Get the version',
     handle: async (_request, platform) => ({ version: platform.version }),
     answer: z.object({ version: z.string() }),
   }),
-  get('healthUsingGET', '/health', {
+  get('healthUsingGET', '/health', 'Check health', {
     demands: aboutGateway,
-    summary: 'Check health',
     description: 'Health for load balancers, without login: 503 while the gateway or, on request, a service is down.',
     query: {
       downstreamServices: flagModel.default(false).describe('Counts the last known health of the services.'),
@@ -49,9 +47,8 @@ export const systemOperations: Operation[] = [
   }),
   // Below /health everything needs a login, as in Gate; probes, which cannot log in, have paths of their own.
   ...['/livez', '/health/liveness'].map((path, index) =>
-    get(`livenessUsingGET${index || ''}`, path, {
+    get(`livenessUsingGET${index || ''}`, path, index === 0 ? 'Check liveness' : 'Check liveness (older address)', {
       demands: aboutGateway,
-      summary: index === 0 ? 'Check liveness' : 'Check liveness (older address)',
       description: `Whether the process runs: always UP when it can answer.${index === 0 ? ' Without login.' : ''}`,
       cost: 0,
       answer: Status,
@@ -59,9 +56,8 @@ export const systemOperations: Operation[] = [
     }),
   ),
   ...['/readyz', '/health/readiness'].map((path, index) =>
-    get(`readinessUsingGET${index || ''}`, path, {
+    get(`readinessUsingGET${index || ''}`, path, index === 0 ? 'Check readiness' : 'Check readiness (older address)', {
       demands: aboutGateway,
-      summary: index === 0 ? 'Check readiness' : 'Check readiness (older address)',
       description:
         index === 0
           ? 'Whether requests may be sent here: the status alone, without login.'
@@ -73,37 +69,32 @@ export const systemOperations: Operation[] = [
       handle: answerReadiness,
     }),
   ),
-  exposition.get('metricsUsingGET', '/spectator/metrics', {
-    summary: 'Get metrics without login',
+  exposition.get('metricsUsingGET', '/spectator/metrics', 'Get metrics without login', {
     description:
       'Metrics in the text format of Prometheus, without login, where Gate has its own. No series of applications, unless all are open.',
     cost: 0,
   }),
-  exposition.get('prometheusUsingGET', '/metrics', {
-    summary: 'Get metrics',
+  exposition.get('prometheusUsingGET', '/metrics', 'Get metrics', {
     description: 'The same metrics for a logged-in user, with the series of applications that the user may read.',
   }),
   ...['/openapi.json', '/v3/api-docs', '/v2/api-docs'].map((path, index) =>
-    get(`apiDocumentUsingGET${index || ''}`, path, {
+    get(`apiDocumentUsingGET${index || ''}`, path, 'Get the API document', {
       demands: aboutGateway,
-      summary: 'Get the API document',
       description: 'This document: OpenAPI 3.1 of everything that is served.',
       answer: ApiDocument,
       handle: answerApiDocument,
     }),
   ),
   ...['/swagger-ui/index.html', '/swagger-ui.html', '/reference'].map((path, index) =>
-    get(`apiReferenceUsingGET${index || ''}`, path, {
+    get(`apiReferenceUsingGET${index || ''}`, path, 'Browse the API', {
       demands: aboutGateway,
-      summary: 'Browse the API',
       answer: z.string(),
       answerType: 'text/html',
       handle: async (request) => referencePage(request.state.baseUrl),
     }),
   ),
-  get('apiReferenceScriptUsingGET', '/swagger-ui/{file}', {
+  get('apiReferenceScriptUsingGET', '/swagger-ui/{file}', 'Get the reference script', {
     demands: aboutGateway,
-    summary: 'Get the reference script',
     answer: textModel,
     answerType: 'text/javascript',
     errors: { 404: 'There is no such file.' },
@@ -115,9 +106,8 @@ export const systemOperations: Operation[] = [
 ]
 
 export const doctorOperations: Operation[] = [
-  get('examineUsingGET', '/doctor', {
+  get('examineUsingGET', '/doctor', 'Examine the installation', {
     demands: adminOnly,
-    summary: 'Examine the installation',
     description:
       'What `fairlead doctor` finds: the effect of the configuration with which the gateway started, and every service that it names. Takes up to ten seconds. Users who ask at the same time share one examination.',
     cost: 20,

@@ -31,15 +31,14 @@ const core = operationsWith({ core: true })
 const details = operationsWith({
   core: true,
   demands: readsTask,
-  forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
+  forward: 'clouddriver /task/{taskDetailsId}',
   answer: CloudOperation,
 })
 
 export const taskOperations: Operation[] = [
-  core.get('getTasksUsingGET', '/applications/{application}/tasks', {
+  core.get('getTasksUsingGET', '/applications/{application}/tasks', 'List tasks of an application', {
     ...polledByUsers,
     demands: readsApplication,
-    summary: 'List tasks of an application',
     description: 'Tasks of an application, newest first.',
     query: {
       page: integer.optional().describe('From 1.'),
@@ -49,19 +48,17 @@ export const taskOperations: Operation[] = [
     forward: 'orca',
     answer: z.array(TaskModel),
   }),
-  core.post('taskUsingPOST', '/applications/{application}/tasks', {
+  core.post('taskUsingPOST', '/applications/{application}/tasks', 'Submit a task to an application', {
     demands: [...writesApplication, ...submitsJobs],
-    summary: 'Submit a task to an application',
     description: `Submits a task for an application, whatever application its body names.${orPlan}`,
     body: { schema: AnyObject, shown: TaskRequest, required: true },
     handle: (request, platform) => submit(request, platform, taskOfPath(request)),
     answer: Ref,
   }),
-  post('judgeTaskUsingPOST', '/applications/{application}/tasks/judge', {
+  post('judgeTaskUsingPOST', '/applications/{application}/tasks/judge', 'Judge a task without running it', {
     demands: [...writesApplication, ...submitsJobs],
     changesNothing: true,
     cost: 5,
-    summary: 'Judge a task without running it',
     description:
       'Why a task would be rejected and what it would do, as things are now: stage types, fields, accounts, the requirements of its ' +
       'operations, traffic guards. Nothing is stored and nothing changes. With an external Orca, Fairlead judges the rights and the form alone.',
@@ -69,27 +66,28 @@ export const taskOperations: Operation[] = [
     handle: (request, platform) => judge(request, platform, taskOfPath(request)),
     answer: TaskJudgement,
   }),
-  task.get('getTaskUsingGET', '/applications/{application}/tasks/{id}', {
+  task.get('getTaskUsingGET', '/applications/{application}/tasks/{id}', 'Get a task (older address)', {
     ...polledByUsers,
     demands: readsTask,
-    summary: 'Get a task (older address)',
     description: 'One task; the older address. The application is ignored.',
-    forward: { service: 'orca', path: '/tasks/{id}' },
+    forward: 'orca /tasks/{id}',
     answer: TaskModel,
   }),
-  task.put('cancelTaskUsingPUT', '/applications/{application}/tasks/{id}/cancel', {
+  task.put('cancelTaskUsingPUT', '/applications/{application}/tasks/{id}/cancel', 'Cancel a task (older address)', {
     demands: executesTask,
-    summary: 'Cancel a task (older address)',
     handle: (request) => changeRun(request, 'tasks', 'PUT', '/cancel'),
     answer: nothing,
   }),
-  details.get('getTaskDetailsUsingGET', '/applications/{application}/tasks/{id}/details/{taskDetailsId}', {
-    summary: 'Get a cloud operation (older address)',
-    description: 'The cloud operation behind a step of a task; the older address.',
-  }),
-  core.post('taskUsingPOST1', '/tasks', {
+  details.get(
+    'getTaskDetailsUsingGET',
+    '/applications/{application}/tasks/{id}/details/{taskDetailsId}',
+    'Get a cloud operation (older address)',
+    {
+      description: 'The cloud operation behind a step of a task; the older address.',
+    },
+  ),
+  core.post('taskUsingPOST1', '/tasks', 'Submit a task', {
     demands: submitsJobs,
-    summary: 'Submit a task',
     description: `Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way.${orPlan}`,
     body: { schema: AnyObject, shown: TaskRequest, required: true },
     handle: (request, platform) => {
@@ -99,30 +97,26 @@ export const taskOperations: Operation[] = [
     },
     answer: Ref,
   }),
-  task.get('getTaskUsingGET1', '/tasks/{id}', {
+  task.get('getTaskUsingGET1', '/tasks/{id}', 'Get a task', {
     ...polledByUsers,
     demands: readsTask,
-    summary: 'Get a task',
     forward: 'orca',
     answer: TaskModel,
   }),
-  task.remove('deleteTaskUsingDELETE', '/tasks/{id}', {
+  task.remove('deleteTaskUsingDELETE', '/tasks/{id}', 'Delete a task', {
     demands: writesTask,
-    summary: 'Delete a task',
     description: 'Deletes the record of a task that has ended.',
     handle: (request) => changeRun(request, 'tasks', 'DELETE'),
     answer: nothing,
   }),
-  task.put('cancelTaskUsingPUT1', '/tasks/{id}/cancel', {
+  task.put('cancelTaskUsingPUT1', '/tasks/{id}/cancel', 'Cancel a task', {
     demands: executesTask,
-    summary: 'Cancel a task',
     description: 'Cancels a task; it reaches CANCELED a little later.',
     handle: (request) => changeRun(request, 'tasks', 'PUT', '/cancel'),
     answer: nothing,
   }),
-  core.put('cancelTasksUsingPUT', '/tasks/cancel', {
+  core.put('cancelTasksUsingPUT', '/tasks/cancel', 'Cancel several tasks', {
     demands: application('EXECUTE', 'task', 'ids'),
-    summary: 'Cancel several tasks',
     description:
       'Cancels several tasks. If the caller may not cancel one of them, the gateway rejects the request; where only the services ' +
       'check (`permissions.enforce`), Orca skips it.',
@@ -130,8 +124,7 @@ export const taskOperations: Operation[] = [
     handle: cancelSeveral,
     answer: nothing,
   }),
-  details.get('getTaskDetailsUsingGET1', '/tasks/{id}/details/{taskDetailsId}', {
-    summary: 'Get a cloud operation',
+  details.get('getTaskDetailsUsingGET1', '/tasks/{id}/details/{taskDetailsId}', 'Get a cloud operation', {
     description: 'The cloud operation behind a step of a task.',
   }),
 ]

@@ -45,101 +45,97 @@ const submission = operationsWith({ body: templateBody, ...submitted })
 
 export const templateOperations: Operation[] = [
   // Version 1: changes are submitted, and the caller follows the task.
-  templates.get('listPipelineTemplatesUsingGET', '/pipelineTemplates', {
-    summary: 'List version-1 templates',
+  templates.get('listPipelineTemplatesUsingGET', '/pipelineTemplates', 'List version-1 templates', {
     answer: z.array(PipelineTemplate),
   }),
-  submission.post('createPipelineTemplateUsingPOST', '/pipelineTemplates', {
+  submission.post('createPipelineTemplateUsingPOST', '/pipelineTemplates', 'Create a version-1 template', {
     demands: createsTemplate,
-    summary: 'Create a version-1 template',
     description: 'Submits the creation of a version-1 template.',
     handle: (request) => submitTask(request, createTemplate(request, 'createPipelineTemplate')),
   }),
-  get('resolveTemplatesUsingGET', '/pipelineTemplates/resolve', {
+  get('resolveTemplatesUsingGET', '/pipelineTemplates/resolve', 'Resolve a template', {
     demands: [...readsTemplateSource, ...application('READ', 'execution', 'executionId'), ...readsDefinition],
-    summary: 'Resolve a template',
     description: 'The template that a source names, with what it takes from those that it extends.',
     query: {
       source: nonEmpty.describe('`spinnaker://web`, also with a tag or digest: `spinnaker://web:stable`.'),
       executionId: textModel.optional(),
       pipelineConfigId: textModel.optional(),
     },
-    forward: { service: 'orca', path: '/pipelineTemplate' },
+    forward: 'orca /pipelineTemplate',
     answer: PipelineTemplate,
   }),
-  template.get('getPipelineTemplateUsingGET', '/pipelineTemplates/{id}', { summary: 'Get a version-1 template' }),
-  submission.post('updatePipelineTemplateUsingPOST', '/pipelineTemplates/{id}', {
+  template.get('getPipelineTemplateUsingGET', '/pipelineTemplates/{id}', 'Get a version-1 template', {}),
+  submission.post('updatePipelineTemplateUsingPOST', '/pipelineTemplates/{id}', 'Update a version-1 template', {
     demands: updatesTemplate,
-    summary: 'Update a version-1 template',
     description: 'Submits a change of a version-1 template.',
     query: { skipPlanDependents },
     handle: (request) => submitTask(request, updateTemplate(request, 'updatePipelineTemplate')),
   }),
-  remove('deletePipelineTemplateUsingDELETE', '/pipelineTemplates/{id}', {
+  remove('deletePipelineTemplateUsingDELETE', '/pipelineTemplates/{id}', 'Delete a version-1 template', {
     demands: deletesFiledTemplate,
-    summary: 'Delete a version-1 template',
     description: 'Submits the deletion of a version-1 template.',
     query: { application: textModel.default('spinnaker') },
     handle: (request) => submitTask(request, deleteTemplate(request, 'deletePipelineTemplate')),
     ...submitted,
   }),
-  dependents.get('listPipelineTemplateDependentsUsingGET', '/pipelineTemplates/{id}/dependents', {
-    summary: 'List pipelines of a version-1 template',
-    query: { recursive: flagModel.default(false).describe('Also those built on templates that are built on it.') },
-    forward: { service: 'front50', path: '/pipelineTemplates/{id}/dependentPipelines' },
-  }),
+  dependents.get(
+    'listPipelineTemplateDependentsUsingGET',
+    '/pipelineTemplates/{id}/dependents',
+    'List pipelines of a version-1 template',
+    {
+      query: { recursive: flagModel.default(false).describe('Also those built on templates that are built on it.') },
+      forward: 'front50 /pipelineTemplates/{id}/dependentPipelines',
+    },
+  ),
   // Version 2: changes are awaited, and the finished task is the answer.
-  templates.get('listV2PipelineTemplatesUsingGET', '/v2/pipelineTemplates', {
-    summary: 'List templates',
+  templates.get('listV2PipelineTemplatesUsingGET', '/v2/pipelineTemplates', 'List templates', {
     description: 'Version-2 templates.',
     answer: z.array(PipelineTemplate),
   }),
-  templates.get('listV2PipelineTemplateVersionsUsingGET', '/v2/pipelineTemplates/versions', {
-    summary: 'List versions of templates',
+  templates.get('listV2PipelineTemplateVersionsUsingGET', '/v2/pipelineTemplates/versions', 'List versions of templates', {
     description: 'Version-2 templates by id, each with all its saved versions.',
     answer: z.record(z.string(), z.array(PipelineTemplate)),
   }),
-  post('planV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/plan', {
+  post('planV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/plan', 'Plan a templated pipeline', {
     demands: application('READ', 'body'),
     changesNothing: true,
-    summary: 'Plan a templated pipeline',
     description: 'The pipeline that a templated definition becomes, without starting it.',
-    body: { schema: AnyObject, required: true },
+    body: AnyObject,
     forward: 'orca',
     answer: PlannedPipeline,
   }),
-  change.post('createV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/create', {
+  change.post('createV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/create', 'Create a template', {
     demands: createsTemplate,
-    summary: 'Create a template',
     description: 'Creates a version-2 template, and returns when it is stored.',
     query: { tag },
     body: templateBody,
     handle: (request, platform) => changeTemplate(request, platform, createTemplate(request, 'createV2PipelineTemplate')),
   }),
-  change.post('updateV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/update/{id}', {
+  change.post('updateV2PipelineTemplateUsingPOST', '/v2/pipelineTemplates/update/{id}', 'Update a template', {
     demands: updatesTemplate,
-    summary: 'Update a template',
     description: 'Changes a version-2 template, and returns when it is stored.',
     query: { tag, skipPlanDependents },
     body: templateBody,
     handle: (request, platform) => changeTemplate(request, platform, updateTemplate(request, 'updateV2PipelineTemplate')),
   }),
-  template.get('getV2PipelineTemplateUsingGET', '/v2/pipelineTemplates/{id}', {
-    summary: 'Get a template',
+  template.get('getV2PipelineTemplateUsingGET', '/v2/pipelineTemplates/{id}', 'Get a template', {
     description: 'One version-2 template, as it is now or as it was under a tag or digest.',
     query: { tag, digest },
   }),
-  change.remove('deleteV2PipelineTemplateUsingDELETE', '/v2/pipelineTemplates/{id}', {
+  change.remove('deleteV2PipelineTemplateUsingDELETE', '/v2/pipelineTemplates/{id}', 'Delete a template', {
     demands: deletesFiledTemplate,
-    summary: 'Delete a template',
     description: 'Deletes a version-2 template or one of its versions, and returns when it is deleted.',
     query: { tag, digest, application: textModel.default('spinnaker') },
     handle: (request, platform) => runTask(request, platform, deleteTemplate(request, 'deleteV2PipelineTemplate')),
   }),
-  dependents.get('listV2PipelineTemplateDependentsUsingGET', '/v2/pipelineTemplates/{id}/dependents', {
-    summary: 'List pipelines of a template',
-    forward: { service: 'front50', path: '/v2/pipelineTemplates/{id}/dependentPipelines' },
-  }),
+  dependents.get(
+    'listV2PipelineTemplateDependentsUsingGET',
+    '/v2/pipelineTemplates/{id}/dependents',
+    'List pipelines of a template',
+    {
+      forward: 'front50 /v2/pipelineTemplates/{id}/dependentPipelines',
+    },
+  ),
 ]
 
 function changeTemplate(request: OperationRequest, platform: Platform, submission: TaskSubmission): Promise<FinishedTask> {

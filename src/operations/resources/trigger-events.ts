@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { formatJson, parseJson } from '../../json/json.ts'
-import { AnyObject, countModel, millisecondsModel, optionalTextsModel, textModel } from '../../json/schemas.ts'
+import { AnyObject, countModel, millisecondsModel, model, optionalTextsModel, textModel } from '../../json/schemas.ts'
 import { isObject, parseObject, textOf } from '../../json/values.ts'
 import { pathTo } from '../../net/encode-path.ts'
 import { get, operationsWith } from '../declare.ts'
@@ -11,32 +11,28 @@ import { type Operation, type OperationRequest, StreamedAnswer } from '../operat
 import type { Platform } from '../platform.ts'
 import { readObject } from '../upstream-shape.ts'
 
-const TriggerOutcome = z
-  .looseObject({
-    application: z.string(),
-    pipelineId: z.string(),
-    pipeline: z.string().describe('Name of the pipeline.'),
-    trigger: z.string().describe('Type of the trigger: git, docker, webhook, …'),
-    executionId: z.string().nullish().describe('The run that was started.'),
-    reason: z.string().nullish().describe('Why nothing was started, or why the run could not begin.'),
-  })
-  .meta({ id: 'TriggerOutcome', description: 'What became of an event for one trigger that waits for such events.' })
+const TriggerOutcome = model('TriggerOutcome', 'What became of an event for one trigger that waits for such events.', {
+  application: z.string(),
+  pipelineId: z.string(),
+  pipeline: z.string().describe('Name of the pipeline.'),
+  trigger: z.string().describe('Type of the trigger: git, docker, webhook, …'),
+  executionId: z.string().nullish().describe('The run that was started.'),
+  reason: z.string().nullish().describe('Why nothing was started, or why the run could not begin.'),
+})
 
 const outcomes = z.enum(['started', 'nothing', 'failed'])
 
-const TriggerEvent = z
-  .looseObject({
-    id: z.string(),
-    time: millisecondsModel,
-    type: z.string().describe('git, docker, build, webhook, cron, pipeline, …'),
-    source: z.string().describe('Such as `github`, or `poll`.'),
-    outcome: outcomes,
-    summary: AnyObject.describe('Repository, branch, commit, tag, …'),
-    payload: AnyObject.nullish().describe('Part of the body of a webhook, without what proves its sender.'),
-    reason: z.string().nullish().describe('Why the event failed, or why no trigger waits for it.'),
-    triggers: z.array(TriggerOutcome).describe('Triggers that wait for such events; the first 50 of them.'),
-  })
-  .meta({ id: 'TriggerEvent' })
+const TriggerEvent = model('TriggerEvent', {
+  id: z.string(),
+  time: millisecondsModel,
+  type: z.string().describe('git, docker, build, webhook, cron, pipeline, …'),
+  source: z.string().describe('Such as `github`, or `poll`.'),
+  outcome: outcomes,
+  summary: AnyObject.describe('Repository, branch, commit, tag, …'),
+  payload: AnyObject.nullish().describe('Part of the body of a webhook, without what proves its sender.'),
+  reason: z.string().nullish().describe('Why the event failed, or why no trigger waits for it.'),
+  triggers: z.array(TriggerOutcome).describe('Triggers that wait for such events; the first 50 of them.'),
+})
 
 const filter = {
   type: textModel.optional().describe('Type of the events.'),
@@ -51,39 +47,39 @@ const events = operationsWith({ query: filter, whenDisabled: [], answer: z.array
 const note = 'Only the embedded event service has this operation. Newest first.'
 
 export const triggerEventOperations: Operation[] = [
-  events.get('getTriggerEventsUsingGET', '/triggerEvents', {
+  events.get('getTriggerEventsUsingGET', '/triggerEvents', 'List events of triggers', {
     demands: adminOfExecutions,
-    summary: 'List events of triggers',
     description: `Events that arrived, with what they started or why they started nothing, also those that no trigger waits for. ${note}`,
-    forward: { service: 'echo', path: '/events' },
+    forward: 'echo /events',
   }),
-  events.get('getApplicationTriggerEventsUsingGET', '/applications/{application}/triggerEvents', {
-    demands: readsEventsOfApplication,
-    summary: 'List events of an application',
-    description: `Events for which triggers of an application wait, with what they started or why they started nothing. ${note}`,
-    query: { pipeline: textModel.optional().describe('Name or id.'), ...filter },
-    forward: { service: 'echo', path: '/events', fromPath: ['application'] },
-  }),
+  events.get(
+    'getApplicationTriggerEventsUsingGET',
+    '/applications/{application}/triggerEvents',
+    'List events of an application',
+    {
+      demands: readsEventsOfApplication,
+      description: `Events for which triggers of an application wait, with what they started or why they started nothing. ${note}`,
+      query: { pipeline: textModel.optional().describe('Name or id.'), ...filter },
+      forward: { service: 'echo', path: '/events', fromPath: ['application'] },
+    },
+  ),
 ]
 
-const CronVerdict = z
-  .looseObject({
-    valid: z.boolean(),
-    description: z.string().optional().describe('The expression in words, when it is valid.'),
-    nextTimes: z
-      .array(z.number())
-      .optional()
-      .describe('When it fires next, in milliseconds since the epoch; from the embedded event service only.'),
-    timeZone: z.string().optional().describe('Zone of the schedule, such as `Europe/Berlin`.'),
-    message: z.string().optional().describe('What is wrong with it, when it is not.'),
-  })
-  .meta({ id: 'CronVerdict' })
+const CronVerdict = model('CronVerdict', {
+  valid: z.boolean(),
+  description: z.string().optional().describe('The expression in words, when it is valid.'),
+  nextTimes: z
+    .array(z.number())
+    .optional()
+    .describe('When it fires next, in milliseconds since the epoch; from the embedded event service only.'),
+  timeZone: z.string().optional().describe('Zone of the schedule, such as `Europe/Berlin`.'),
+  message: z.string().optional().describe('What is wrong with it, when it is not.'),
+})
 type CronVerdict = z.infer<typeof CronVerdict>
 
 export const cronOperations: Operation[] = [
-  get('validateCronExpressionUsingGET', '/cron/validate', {
+  get('validateCronExpressionUsingGET', '/cron/validate', 'Validate a cron expression', {
     demands: aboutGateway,
-    summary: 'Validate a cron expression',
     description: 'Checks a cron expression. An invalid one is a result, not an error.',
     query: { expression: textModel },
     handle: validate,
@@ -107,22 +103,18 @@ function messageOf(body: string): string {
   return textOf(parseObject(body)?.['message']) ?? 'The expression is not valid.'
 }
 
-const WebhookAnswer = z
-  .looseObject({
-    eventProcessed: z.boolean().describe('The event was accepted; whether it starts a pipeline is decided afterwards.'),
-    eventId: z.string().nullable(),
-  })
-  .meta({ id: 'WebhookAnswer' })
+const WebhookAnswer = model('WebhookAnswer', {
+  eventProcessed: z.boolean().describe('The event was accepted; whether it starts a pipeline is decided afterwards.'),
+  eventId: z.string().nullable(),
+})
 
-const PreconfiguredStage = z
-  .looseObject({
-    type: z.string(),
-    ...optionalTextsModel('label', 'description'),
-    waitForCompletion: z.boolean().nullish(),
-    noUserConfigurableFields: z.boolean().nullish(),
-    parameters: z.array(AnyObject).nullish(),
-  })
-  .meta({ id: 'PreconfiguredStage' })
+const PreconfiguredStage = model('PreconfiguredStage', {
+  type: z.string(),
+  ...optionalTextsModel('label', 'description'),
+  waitForCompletion: z.boolean().nullish(),
+  noUserConfigurableFields: z.boolean().nullish(),
+  parameters: z.array(AnyObject).nullish(),
+})
 
 /** Signatures are made over the bytes of the body, so that these reach the event service unchanged. */
 const rawBody = { schema: z.unknown().describe('A JSON document; none counts as `{}`.'), required: false, raw: true }
@@ -146,8 +138,7 @@ const event = operationsWith({ demands: provedBySender, body: rawBody, answer: W
 const preconfigured = operationsWith({ demands: sharedKnowledge, forward: 'orca', answer: z.array(PreconfiguredStage) })
 
 export const webhookOperations: Operation[] = [
-  event.post('webhooksUsingPOST', '/webhooks/{type}/{source}', {
-    summary: 'Receive a webhook',
+  event.post('webhooksUsingPOST', '/webhooks/{type}/{source}', 'Receive a webhook', {
     description: 'Receives an event from outside, which may start pipelines. Open unless `security.webhooks` closes it.',
     handle: receiveWebhook,
     errors: {
@@ -157,18 +148,15 @@ export const webhookOperations: Operation[] = [
       422: 'Matching the event with the patterns of all triggers takes too long.',
     },
   }),
-  event.post('webhooksUsingPOST1', '/webhooks/cdevents/{source}', {
-    summary: 'Receive a CloudEvent',
+  event.post('webhooksUsingPOST1', '/webhooks/cdevents/{source}', 'Receive a CloudEvent', {
     description: 'Receives a CloudEvent, with its attributes in headers or in the body.',
     handle: receiveCloudEvent,
     errors: { 400: 'The body is not JSON, or holds no event.' },
   }),
-  preconfigured.get('preconfiguredWebhooksUsingGET', '/webhooks/preconfigured', {
-    summary: 'List preconfigured webhook stages',
+  preconfigured.get('preconfiguredWebhooksUsingGET', '/webhooks/preconfigured', 'List preconfigured webhook stages', {
     description: 'Webhook stages that the orchestrator offers by configuration.',
   }),
-  preconfigured.get('preconfiguredJobsUsingGET', '/jobs/preconfigured', {
-    summary: 'List preconfigured job stages',
+  preconfigured.get('preconfiguredJobsUsingGET', '/jobs/preconfigured', 'List preconfigured job stages', {
     description: 'Job stages that the orchestrator offers by configuration.',
   }),
 ]
