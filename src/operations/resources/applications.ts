@@ -48,7 +48,6 @@ export const applicationOperations: Operation[] = [
   get('getApplicationHistoryUsingGET', '/applications/{application}/history', 'List revisions of an application', {
     core: true,
     demands: readsApplication,
-    description: 'Earlier revisions of the attributes of an application.',
     query: { limit: integer.default(20) },
     forward: 'front50 /v2/applications/{application}/history',
     answer: z.array(ApplicationAttributes),
@@ -256,7 +255,6 @@ export const projectOperations: Operation[] = [
   }),
   get('getProjectUsingGET', '/projects/{id}', 'Get a project', {
     demands: spansApplications,
-    description: 'One project, by name or id.',
     forward: 'front50 /v2/projects/{id}',
     on404: { message: ({ path }) => `There is no project with the name or id ${path['id']}.` },
     answer: Project,

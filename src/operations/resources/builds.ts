@@ -28,7 +28,6 @@ const inQuery = operationsWith({ demands: readsBuildService('buildMaster'), quer
 export const buildOperations: Operation[] = [
   servers.get('getBuildMastersUsingGET', '/v2/builds', 'List build servers', {
     core: true,
-    description: 'Names of the build servers.',
     query: { type: textModel.optional().describe('Only servers of this kind, such as jenkins.') },
   }),
   ofServer.get('getJobsForBuildMasterUsingGET', '/v2/builds/{buildMaster}/jobs', 'List jobs of a build server', {
@@ -160,7 +159,6 @@ export const integrationOperations: Operation[] = [
   }),
   post('stageExecutionUsingPOST', '/concourse/stage/start', 'Report a Concourse build', {
     demands: provedBySender,
-    description: 'Reports the build of a waiting Concourse stage.',
     query: { stageId: textModel, job: textModel, buildNumber: textModel },
     forward: 'orca',
     answer: nothing,

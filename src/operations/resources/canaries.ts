@@ -86,12 +86,10 @@ const surroundings: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
     answer: z.array(CanaryAccount),
   }),
   offered.get('listMetricsServiceMetadataUsingGET', '/v2/canaries/metadata/metricsService', 'List canary metrics', {
-    description: 'Metrics that a metrics account offers.',
     query: { filter: textModel.optional(), metricsAccountName: textModel.optional() },
     answer: z.array(CanaryMetric),
   }),
   offered.get('listJudgesUsingGET', '/v2/canaries/judges', 'List canary judges', {
-    description: 'Judges that may compare a canary with its baseline.',
     answer: z.array(CanaryJudge),
   }),
 ])
@@ -119,11 +117,9 @@ const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
   }),
   starting.post('initiateCanaryUsingPOST', '/v2/canaries/canary/{canaryConfigId}', 'Start a configured canary analysis', {
     demands: [...startsAnalysis, ...application('READ', 'canary-config', 'canaryConfigId')],
-    description: 'Starts an analysis with a stored configuration.',
     body: AnyObject.describe('`scopes` and `thresholds`.'),
   }),
   result.get('getCanaryResultUsingGET', '/v2/canaries/canary/{canaryExecutionId}', 'Get a canary analysis', {
-    description: 'State and result of an analysis.',
     answer: CanaryResult,
   }),
   result.get(
@@ -145,7 +141,6 @@ const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
     answer: z.array(CanaryResult),
   }),
   result.get('getMetricSetPairListUsingGET', '/v2/canaries/metricSetPairList/{metricSetPairListId}', 'Get canary measurements', {
-    description: 'The measurements that an analysis compared.',
     answer: z.array(MetricSetPair),
   }),
 ])
@@ -176,7 +171,6 @@ const firstGeneration: Operation[] = ofOptionalService('mine', '', [
   }),
   get('canaryConfigsForApplicationUsingGET', '/canaryConfigs/{application}', 'List first-generation canary configurations', {
     demands: readsApplication,
-    description: 'Canary configurations of an application.',
     forward: { service: 'mine', path: '/canaryConfigs', fromPath: ['application'] },
     whenDisabled: [],
     answer: z.array(FirstCanaryConfig),

@@ -93,12 +93,10 @@ const gateway = operationsWith({ demands: aboutGateway })
 
 export const capabilityOperations: Operation[] = [
   gateway.get('getDeploymentMonitorsUsingGET', '/capabilities/deploymentMonitors', 'List deployment monitors', {
-    description: 'Deployment monitors that the orchestrator knows.',
     forward: 'orca',
     answer: z.array(described('DeploymentMonitor', 'id', 'name', 'supportContact')),
   }),
   gateway.get('getExpressionCapabilitiesUsingGET', '/capabilities/expressions', 'List functions of expressions', {
-    description: 'Functions that pipeline expressions may call.',
     forward: 'orca',
     answer: ExpressionCapabilities,
   }),
@@ -130,7 +128,6 @@ export const capabilityOperations: Operation[] = [
   }),
   get('getSubscriptionsUsingGET', '/pubsub/subscriptions', 'List message subscriptions', {
     demands: sharedKnowledge,
-    description: 'Subscriptions whose messages may start pipelines.',
     forward: 'echo',
     whenDisabled: [],
     answer: z.array(Subscription),

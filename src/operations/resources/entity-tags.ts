@@ -26,7 +26,6 @@ export const entityTagOperations: Operation[] = [
   }),
   post('upsertEntityTagsUsingPOST', '/tags', 'Tag an entity', {
     demands: application('WRITE', 'query'),
-    description: 'Submits tags for one entity.',
     query: {
       ...alike(textModel, 'entityId', 'entityType', 'cloudProvider'),
       ...alike(textModel.optional(), 'application', 'account', 'region'),
@@ -46,7 +45,6 @@ export const entityTagOperations: Operation[] = [
   }),
   post('bulkUpsertEntityTagsUsingPOST', '/batch/tags', 'Tag several entities', {
     demands: application('WRITE', 'query'),
-    description: 'Submits tags for many entities.',
     query: { application: textModel.default('adhoc') },
     body: z.array(EntityTags),
     handle: addManyTags,

@@ -61,7 +61,6 @@ const stage = operationsWith({ core: true, demands: executesExecution, answer: E
 export const executionOperations: Operation[] = [
   list.get('getPipelinesUsingGET', '/applications/{application}/pipelines', 'List executions of an application', {
     demands: [...readsApplication, ...filteredBy('application')],
-    description: 'Recent executions of an application.',
     query: {
       limit: integer.optional().describe('Per pipeline definition, not in total; unless given, `gate.execution.fetch.limit`.'),
       statuses,

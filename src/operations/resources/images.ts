@@ -154,7 +154,6 @@ export const bakeryOperations: Operation[] = [
   get('bakeOptionsUsingGET', '/bakery/options/{cloudProvider}', 'Get bake options of a provider', {
     core: true,
     demands: sharedKnowledge,
-    description: 'Base images of one cloud provider.',
     handle: optionsOfProvider,
     answer: BakeOptions,
     errors: { 400: 'The bakery is off and the configuration has no base images of that provider.' },
@@ -211,7 +210,6 @@ const ofCloud = operationsWith({ forward: 'clouddriver' })
 export const artifactOperations: Operation[] = [
   ofCloud.get('getArtifactCredentialsUsingGET', '/artifacts/credentials', 'List artifact accounts', {
     demands: sharedKnowledge,
-    description: 'Accounts from which artifacts can be fetched.',
     answer: z.array(ArtifactAccount),
   }),
   put('getArtifactUsingPUT', '/artifacts/fetch', 'Fetch an artifact', {
@@ -234,7 +232,6 @@ export const artifactOperations: Operation[] = [
   }),
   get('getPackageVersionsUsingGET', '/artifacts/{provider}/{packageName}', 'List versions of a package', {
     demands: sharedKnowledge,
-    description: 'Versions of a package that the build service has seen.',
     query: { releaseStatus: textModel.optional() },
     forward: 'igor',
     whenDisabled: [],

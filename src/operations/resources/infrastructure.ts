@@ -73,7 +73,6 @@ export const infrastructureOperations: Operation[] = [
   ),
   cloud.get('getServerGroupEventsUsingGET', eventsPath, 'List events of a server group', {
     demands: readsApplicationOnAccount,
-    description: 'What the cloud reported about a server group.',
     query: { region: textModel, provider: textModel },
     answer: z.array(ServerGroupEvent),
   }),
@@ -125,7 +124,6 @@ export const infrastructureOperations: Operation[] = [
   }),
   cloud.get('getCertificatesUsingGET', '/certificates', 'List certificates', {
     demands: sharedKnowledge,
-    description: 'Server certificates of all cloud providers.',
     answer: z.array(Certificate),
   }),
   cloud.get('getCertificatesByProviderUsingGET', '/certificates/{cloudProvider}', 'List certificates of a provider', {
@@ -134,7 +132,6 @@ export const infrastructureOperations: Operation[] = [
   }),
   cloud.get('getRolesUsingGET', '/roles/{cloudProvider}', 'List roles of a provider', {
     demands: sharedKnowledge,
-    description: 'Roles that instances of a cloud provider may take on.',
     answer: z.array(CloudRole),
   }),
   ofAccount.get('findCloudMetricsUsingGET', metricsPath, 'List metrics of a region', {
@@ -185,31 +182,25 @@ export const ecsOperations: Operation[] = [
     answer: z.array(EcsCluster),
   }),
   ofAccount.get('getAllEcsClusterDescriptionsUsingGET', descriptionsPath, 'List ECS clusters of a region', {
-    description: 'ECS clusters of a region, with their capacity providers.',
     answer: z.array(EcsClusterDescription),
   }),
   cloud.get('getAllEcsMetricAlarmsUsingGET', '/ecs/cloudMetrics/alarms', 'List ECS metric alarms', {
     demands: sharedKnowledge,
-    description: 'Metric alarms that ECS services may scale on.',
     answer: z.array(EcsAlarm),
   }),
   cloud.get('getAllEcsSecretsUsingGET', '/ecs/secrets', 'List ECS secrets', {
     demands: sharedKnowledge,
-    description: 'Names of secrets that ECS tasks may use.',
     answer: z.array(EcsSecret),
   }),
   cloud.get('getAllEcsServiceDiscoveryRegistriesUsingGET', '/ecs/serviceDiscoveryRegistries', 'List ECS service registries', {
     demands: sharedKnowledge,
-    description: 'Registries in which ECS services may be entered.',
     answer: z.array(EcsRegistry),
   }),
   ofAccount.get('listServiceBrokerServicesUsingGET', '/servicebroker/{account}/services', 'List services of a broker', {
-    description: 'Services that a broker offers in a region.',
     query: { cloudProvider: textModel.optional(), region: textModel },
     answer: z.array(BrokerService),
   }),
   ofAccount.get('getServiceInstanceUsingGET', '/servicebroker/{account}/serviceInstance', 'Get a service instance', {
-    description: 'One service instance that a broker made.',
     query: { cloudProvider: textModel, region: textModel, serviceInstanceName: textModel },
     answer: ServiceInstance,
   }),
@@ -220,7 +211,6 @@ const content = bytes.describe('The stored bytes, with the content type that the
 export const storedDataOperations: Operation[] = [
   cloud.get('getStaticDataUsingGET', '/v1/data/static/{id}', 'Get stored data', {
     demands: sharedKnowledge,
-    description: 'Data that an operator stored under an id.',
     query: { expectedContentType: textModel.default('application/json') },
     handle: streamStatic,
     answer: content,

@@ -56,11 +56,9 @@ export const managedOperations: Operation[] = ofOptionalService('keel', '/manage
     answer: GraphqlAnswer,
   }),
   report.get('onboardingReportUsingGET', '/managed/reports/onboarding', 'Get the onboarding report', {
-    description: 'Report on the applications that came under management.',
     handle: async (_request, platform) => streamReport(platform, '/reports/onboarding'),
   }),
   report.get('adoptionReportUsingGET', '/managed/reports/adoption', 'Get the adoption report', {
-    description: 'Report on how managed delivery is used.',
     handle: async (_request, platform) => streamReport(platform, '/reports/adoption'),
   }),
   post(
@@ -116,7 +114,6 @@ const change = operationsWith({ demands: writesApplication, body: AnyObject, ans
 
 export const managedApplicationOperations: Operation[] = ofOptionalService('keel', '/managed', [
   read.get('getApplicationDetailsUsingGET', applicationPath, 'Get the management of an application', {
-    description: 'Whether and how an application is managed.',
     query: {
       includeDetails: flagModel.default(false),
       entities: list.default(['resources']),
@@ -143,15 +140,16 @@ export const managedApplicationOperations: Operation[] = ofOptionalService('keel
   change.post('vetoUsingPOST', `${applicationPath}/veto`, 'Veto an artifact version', {
     description: 'Keeps a version of an artifact out of an environment.',
   }),
-  steer.remove('deleteVetoUsingDELETE', `${applicationPath}/veto/{targetEnvironment}/{reference}/{version}`, 'Withdraw a veto', {
-    description: 'Lets a version of an artifact into an environment again.',
-  }),
+  steer.remove(
+    'deleteVetoUsingDELETE',
+    `${applicationPath}/veto/{targetEnvironment}/{reference}/{version}`,
+    'Withdraw a veto',
+    {},
+  ),
   change.post('markBadUsingPOST', `${applicationPath}/mark/bad`, 'Mark a version as bad', {
     description: 'Marks a version of an artifact as bad, and rolls back to the one before.',
   }),
-  change.post('markGoodUsingPOST', `${applicationPath}/mark/good`, 'Mark a version as good', {
-    description: 'Takes the mark of a bad version back.',
-  }),
+  change.post('markGoodUsingPOST', `${applicationPath}/mark/good`, 'Mark a version as good', {}),
   read.get('getEnvironmentsUsingGET', '/managed/environments/{application}', 'List environments of an application', {
     whenDisabled: [],
     answer: z.array(ManagedEnvironment),
@@ -162,9 +160,7 @@ export const managedApplicationOperations: Operation[] = ofOptionalService('keel
     whenDisabled: [],
     answer: z.array(ConstraintState),
   }),
-  change.post('updateConstraintStatusUsingPOST', `${environmentPath}/constraint`, 'Decide a constraint', {
-    description: 'Decides a constraint by hand.',
-  }),
+  change.post('updateConstraintStatusUsingPOST', `${environmentPath}/constraint`, 'Decide a constraint', {}),
   change.post(
     'overrideVerificationUsingPOST',
     '/managed/{application}/environment/{environment}/verifications',
@@ -241,7 +237,6 @@ export const managedResourceOperations: Operation[] = ofOptionalService('keel', 
     },
   ),
   resource.get('getResourceHistoryUsingGET', '/history/{name}', 'List events of a resource', {
-    description: 'Events of a managed resource, newest first.',
     query: { limit: integer.optional() },
     forward: 'keel /resources/events/{name}',
     whenDisabled: [],
@@ -284,7 +279,6 @@ export const deliveryConfigOperations: Operation[] = ofOptionalService('keel', '
   ),
   post('upsertDeliveryConfigUsingPOST', configsPath, 'Save a delivery configuration', {
     demands: writesApplicationInBody,
-    description: 'Creates or replaces a delivery configuration.',
     body: configBody,
     answer: DeliveryConfig,
   }),
@@ -298,11 +292,9 @@ export const deliveryConfigOperations: Operation[] = ofOptionalService('keel', '
     errors: { 400: 'The configuration is not valid; the body names the place.' },
   }),
   checking.post('diffDeliveryConfigUsingPOST', `${configsPath}/diff`, 'Compare a delivery configuration', {
-    description: 'Describes what a delivery configuration would change.',
     answer: z.array(ManagedDiff),
   }),
   decided.get('getDeliveryConfigSchemaUsingGET', `${configsPath}/schema`, 'Get the delivery configuration schema', {
-    description: 'JSON schema of delivery configurations. Open.',
     answer: described('DeliveryConfigSchema', '$id', '$schema', 'type'),
   }),
 ])
@@ -336,7 +328,6 @@ const all = operationsWith({ demands: decidedByService, whenDisabled: [], answer
 
 export const cleanupOperations: Operation[] = [
   one.get('getMarkedResourceUsingGET', resourcePath, 'Get a marked resource', {
-    description: 'One resource that is marked for deletion.',
     forward: 'swabbie /resources/marked/{namespace}/{resourceId}',
   }),
   one.get('optOutUsingGET', `${resourcePath}/optOut`, 'Spare a resource from deletion', {
@@ -344,7 +335,6 @@ export const cleanupOperations: Operation[] = [
     forward: { service: 'swabbie', method: 'PUT', path: '/resources/state/{namespace}/{resourceId}/optOut' },
   }),
   all.get('getMarkedResourcesUsingGET', '/cleanup/resources/marked', 'List marked resources', {
-    description: 'All resources that are marked for deletion.',
     forward: { service: 'swabbie', path: '/resources/marked', constants: { list: 'true' } },
   }),
   all.get('getDeletedResourcesUsingGET', '/cleanup/resources/deleted', 'List deleted resources', {

@@ -23,7 +23,6 @@ const forbidden = {
 }
 const upsert = {
   demands: writesPlugins,
-  description: 'Submits what is known about a plugin.',
   body: PluginInfo,
   handle: upsertInfo,
   ...submitted,
@@ -42,7 +41,6 @@ export const pluginOperations: Operation[] = [
   put('persistPluginInfoUsingPUT', '/plugins/info', 'Save a plugin', upsert),
   remove('deletePluginInfoUsingDELETE', '/plugins/info/{id}', 'Delete a plugin', {
     demands: writesPlugins,
-    description: 'Submits the deletion of what is known about a plugin.',
     handle: deleteInfo,
     ...submitted,
     errors: forbidden,
@@ -85,7 +83,6 @@ export const deckPluginOperations: Operation[] = [
   }),
   get('getPluginAssetUsingGET', '/plugins/deck/{pluginId}/{pluginVersion}/{asset}', 'Get a web UI plugin file', {
     demands: aboutGateway,
-    description: 'A file of a plugin of Deck. Open.',
     handle: getAsset,
     answer: z.string(),
     answerType: 'application/javascript',

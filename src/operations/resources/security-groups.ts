@@ -103,7 +103,6 @@ const lookup = operationsWith({ core: true, demands: sharedKnowledge, forward: '
 
 export const networkOperations: Operation[] = [
   lookup.get('instanceTypesUsingGET', '/instanceTypes', 'List instance types', {
-    description: 'Instance types of every cloud provider.',
     answer: z.array(InstanceType),
   }),
   lookup.get('subnetsUsingGET', '/subnets', 'List AWS subnets', {

@@ -124,9 +124,7 @@ export const taskOperations: Operation[] = [
     handle: cancelSeveral,
     answer: nothing,
   }),
-  details.get('getTaskDetailsUsingGET1', '/tasks/{id}/details/{taskDetailsId}', 'Get a cloud operation', {
-    description: 'The cloud operation behind a step of a task.',
-  }),
+  details.get('getTaskDetailsUsingGET1', '/tasks/{id}/details/{taskDetailsId}', 'Get a cloud operation', {}),
 ]
 
 function taskOfPath({ body, path }: OperationRequest): JsonObject {

@@ -50,7 +50,6 @@ export const templateOperations: Operation[] = [
   }),
   submission.post('createPipelineTemplateUsingPOST', '/pipelineTemplates', 'Create a version-1 template', {
     demands: createsTemplate,
-    description: 'Submits the creation of a version-1 template.',
     handle: (request) => submitTask(request, createTemplate(request, 'createPipelineTemplate')),
   }),
   get('resolveTemplatesUsingGET', '/pipelineTemplates/resolve', 'Resolve a template', {
@@ -67,13 +66,11 @@ export const templateOperations: Operation[] = [
   template.get('getPipelineTemplateUsingGET', '/pipelineTemplates/{id}', 'Get a version-1 template', {}),
   submission.post('updatePipelineTemplateUsingPOST', '/pipelineTemplates/{id}', 'Update a version-1 template', {
     demands: updatesTemplate,
-    description: 'Submits a change of a version-1 template.',
     query: { skipPlanDependents },
     handle: (request) => submitTask(request, updateTemplate(request, 'updatePipelineTemplate')),
   }),
   remove('deletePipelineTemplateUsingDELETE', '/pipelineTemplates/{id}', 'Delete a version-1 template', {
     demands: deletesFiledTemplate,
-    description: 'Submits the deletion of a version-1 template.',
     query: { application: textModel.default('spinnaker') },
     handle: (request) => submitTask(request, deleteTemplate(request, 'deletePipelineTemplate')),
     ...submitted,
@@ -89,7 +86,6 @@ export const templateOperations: Operation[] = [
   ),
   // Version 2: changes are awaited, and the finished task is the answer.
   templates.get('listV2PipelineTemplatesUsingGET', '/v2/pipelineTemplates', 'List templates', {
-    description: 'Version-2 templates.',
     answer: z.array(PipelineTemplate),
   }),
   templates.get('listV2PipelineTemplateVersionsUsingGET', '/v2/pipelineTemplates/versions', 'List versions of templates', {

@@ -153,12 +153,8 @@ export const webhookOperations: Operation[] = [
     handle: receiveCloudEvent,
     errors: { 400: 'The body is not JSON, or holds no event.' },
   }),
-  preconfigured.get('preconfiguredWebhooksUsingGET', '/webhooks/preconfigured', 'List preconfigured webhook stages', {
-    description: 'Webhook stages that the orchestrator offers by configuration.',
-  }),
-  preconfigured.get('preconfiguredJobsUsingGET', '/jobs/preconfigured', 'List preconfigured job stages', {
-    description: 'Job stages that the orchestrator offers by configuration.',
-  }),
+  preconfigured.get('preconfiguredWebhooksUsingGET', '/webhooks/preconfigured', 'List preconfigured webhook stages', {}),
+  preconfigured.get('preconfiguredJobsUsingGET', '/jobs/preconfigured', 'List preconfigured job stages', {}),
 ]
 
 async function receiveWebhook(request: OperationRequest): Promise<StreamedAnswer> {
