@@ -1,9 +1,9 @@
 /** Login with user name and password, by form or HTTP Basic. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { queryOf } from '../http/request-target.ts'
 import { readForm } from '../http/read-form.ts'
 import type { User } from '../http/request-state.ts'
+import { queryOf } from '../http/request-target.ts'
 import { findNameObjection } from '../names/user-name.ts'
 import type { LoginReport } from '../rights/permissions.ts'
 import { type Credentials, parseBasic, VerifiedCredentials } from './basic-credentials.ts'

@@ -3,9 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { foldName } from '../names/fold-name.ts'
 import { parsePermissionView } from '../rights/permission-view.ts'
 import type { PermissionView } from '../rights/permissions.ts'
-import { jsonList } from '../upstreams/answer-form.ts'
+import { jsonList, readJson, type UpstreamAnswer } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
-import { readJson, type UpstreamAnswer } from '../upstreams/answer-form.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 
 const attempts = 3
