@@ -1,8 +1,8 @@
 /** Deployments to this machine: how soon they serve, what they lose, what their load balancer and their agent cost. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { askAgent } from '../src/agent/agent-request.ts'
-import type { DesiredInstance, DesiredState } from '../src/net/agent-protocol.ts'
-import { socketPathFor } from '../src/storage/socket-path.ts'
+import { askAgent } from '../packages/agent/agent-request.ts'
+import type { DesiredInstance, DesiredState } from '../packages/base/net/agent-protocol.ts'
+import { socketPathFor } from '../packages/base/storage/socket-path.ts'
 import { toInstance } from '../test/support/agent.ts'
 import { creation, type Deployments, receivedNumbers, sized, startDeployments, visit } from '../test/support/deployments.ts'
 import type { TestEnd } from '../test/support/test-end.ts'

@@ -1,7 +1,7 @@
 /** Lists that clients poll, of a size that large organisations have. */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { openUsers } from '../src/login/form/users.ts'
+import { openUsers } from '../packages/gateway/login/form/users.ts'
 import { toApplications } from './applications.ts'
 import { measure, print, type Row, toRows } from './measure.ts'
 import type { BenchOptions } from './options.ts'

@@ -1,7 +1,7 @@
 /** A gateway with every service embedded: reads and tasks. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isComplete, type Status } from '../src/backends/orchestration/statuses.ts'
-import { objectOf, textOf } from '../src/json/values.ts'
+import { objectOf, textOf } from '../packages/base/json/values.ts'
+import { isComplete, type Status } from '../packages/engine/orchestration/statuses.ts'
 import type { Target } from './targets.ts'
 
 const pollMs = 20

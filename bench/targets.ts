@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { askAgent } from '../src/agent/agent-request.ts'
-import { agentNodeOptions } from '../src/agent/start-agent.ts'
-import type { DesiredState } from '../src/net/agent-protocol.ts'
-import { socketPathFor } from '../src/storage/socket-path.ts'
+import { askAgent } from '../packages/agent/agent-request.ts'
+import { agentNodeOptions } from '../packages/agent/start-agent.ts'
+import type { DesiredState } from '../packages/base/net/agent-protocol.ts'
+import { socketPathFor } from '../packages/base/storage/socket-path.ts'
 import { findProgram } from '../test/support/debian.ts'
 import { freePort } from '../test/support/free-port.ts'
 import { MeasuredProcess } from './measured-process.ts'
@@ -98,7 +98,7 @@ export async function startPeers(targets: Target[], scratch: Scratch): Promise<T
 }
 
 export function startAgent(dir: string, dist: boolean): MeasuredProcess {
-  const file = resolve(root, dist ? 'dist/agent.js' : 'src/agent/main.ts')
+  const file = resolve(root, dist ? 'dist/agent.js' : 'packages/agent/main.ts')
   const env = { MALLOC_ARENA_MAX: '1' }
   return new MeasuredProcess({ command: process.execPath, args: [...agentNodeOptions, file, dir, 'bench'], env, dir })
 }

@@ -1,6 +1,6 @@
 /** Strict arguments of commands; errors suggest the word that was probably meant. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
-import { nearestName } from '../src/names/edit-distance.ts'
+import { nearestName } from '@fairlead/base/names/edit-distance.ts'
 
 /** Arguments that a command cannot take; the process ends with 2. */
 export class Misuse extends Error {

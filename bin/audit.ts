@@ -1,11 +1,11 @@
 /** `fairlead audit verify`: verifies an audit log and names the first altered line. */
 import { existsSync } from 'node:fs'
-import { listAuditFiles } from '../src/audit/file-sink.ts'
-import { linesOf } from '../src/audit/lines.ts'
-import type { SinkSettings } from '../src/audit/settings.ts'
-import { readAuditFile } from '../src/audit/sqlite-sink.ts'
-import { type Verification, verifyChain } from '../src/audit/verify.ts'
-import type { Config } from '../src/config/config.ts'
+import type { Config } from '@fairlead/app/config/config.ts'
+import { listAuditFiles } from '@fairlead/gateway/audit/file-sink.ts'
+import { linesOf } from '@fairlead/gateway/audit/lines.ts'
+import type { SinkSettings } from '@fairlead/gateway/audit/settings.ts'
+import { readAuditFile } from '@fairlead/gateway/audit/sqlite-sink.ts'
+import { type Verification, verifyChain } from '@fairlead/gateway/audit/verify.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 

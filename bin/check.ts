@@ -1,9 +1,9 @@
 /** `fairlead check`: reports whether the gateway would start, and summarises the configuration. */
-import { checkOutsideAccounts } from '../src/doctor/check-outside-accounts.ts'
-import { checkProviders } from '../src/doctor/check-providers.ts'
-import { checkUsers } from '../src/doctor/check-users.ts'
-import { findStartObstacles } from '../src/doctor/start-obstacles.ts'
-import { runChecks, usualTimeouts } from '../src/findings/finding.ts'
+import { checkOutsideAccounts } from '@fairlead/app/doctor/check-outside-accounts.ts'
+import { checkProviders } from '@fairlead/app/doctor/check-providers.ts'
+import { checkUsers } from '@fairlead/app/doctor/check-users.ts'
+import { findStartObstacles } from '@fairlead/app/doctor/start-obstacles.ts'
+import { runChecks, usualTimeouts } from '@fairlead/base/findings/finding.ts'
 import { readArguments } from './arguments.ts'
 import { configOption, readConfig, settingsHint } from './read-config.ts'
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
-import { shellWord } from '../src/names/shell-word.ts'
+import { shellWord } from '@fairlead/base/names/shell-word.ts'
 
 /** Files that Docker and Podman put into every container. */
 export const containerMarks = { docker: '/.dockerenv', podman: '/run/.containerenv' } as const

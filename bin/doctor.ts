@@ -1,9 +1,9 @@
 /** `fairlead doctor`: examines the installation and prints the addresses for the identity provider. */
-import { ConfigError, type LoadedConfig } from '../src/config/config.ts'
-import { type Examination, examine } from '../src/doctor/doctor.ts'
-import { findMistake } from '../src/doctor/public-address.ts'
-import { type Finding, findingsOn, type Verdict } from '../src/findings/finding.ts'
-import type { RegisteredAddress } from '../src/login/method-type.ts'
+import { ConfigError, type LoadedConfig } from '@fairlead/app/config/config.ts'
+import { type Examination, examine } from '@fairlead/app/doctor/doctor.ts'
+import { findMistake } from '@fairlead/app/doctor/public-address.ts'
+import { type Finding, findingsOn, type Verdict } from '@fairlead/base/findings/finding.ts'
+import type { RegisteredAddress } from '@fairlead/gateway/login/method-type.ts'
 import { Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 

@@ -1,5 +1,5 @@
 /** `fairlead explain access`: shows whether a user may use an operation, and by which rule. */
-import { type AccessQuestion, explainAccess } from '../src/doctor/explain-access.ts'
+import { type AccessQuestion, explainAccess } from '@fairlead/app/doctor/explain-access.ts'
 import { Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 

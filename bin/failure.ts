@@ -1,8 +1,8 @@
 /** Errors that end a command: one line with cause and remedy. */
 
-import { explainListeningFault, portSettings } from '../src/http/ports.ts'
-import type { HttpSettings } from '../src/http/settings.ts'
-import { explainDatabaseFault } from '../src/storage/database-fault.ts'
+import { explainDatabaseFault } from '@fairlead/base/storage/database-fault.ts'
+import { explainListeningFault, portSettings } from '@fairlead/gateway/http/ports.ts'
+import type { HttpSettings } from '@fairlead/gateway/http/settings.ts'
 
 /** Errors of the program itself; only they are shown with their stack. */
 const defects = [TypeError, ReferenceError, RangeError, SyntaxError]

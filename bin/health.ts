@@ -1,8 +1,8 @@
 /** `fairlead health`: asks the Fairlead of this configuration how it is, as the health check of a container does. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import type { HttpSettings } from '@fairlead/gateway/http/settings.ts'
 import { Client } from 'undici'
-import type { HttpSettings } from '../src/http/settings.ts'
 import { readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 

@@ -1,11 +1,12 @@
 /** The store of API tokens of a configuration, for commands that run beside the gateway. */
-import { createDataDir } from '../src/backends/hosting/lock.ts'
-import type { Config } from '../src/config/config.ts'
-import { GatewayError } from '../src/errors.ts'
-import { openUsers, type StoredUser } from '../src/login/form/users.ts'
-import { openTokens, type Tokens } from '../src/login/tokens/tokens.ts'
-import { openRedis } from '../src/redis/open-redis.ts'
-import { openLog } from '../src/telemetry/log.ts'
+
+import type { Config } from '@fairlead/app/config/config.ts'
+import { createDataDir } from '@fairlead/app/hosting/lock.ts'
+import { GatewayError } from '@fairlead/base/errors.ts'
+import { openRedis } from '@fairlead/base/redis/open-redis.ts'
+import { openLog } from '@fairlead/base/telemetry/log.ts'
+import { openUsers, type StoredUser } from '@fairlead/gateway/login/form/users.ts'
+import { openTokens, type Tokens } from '@fairlead/gateway/login/tokens/tokens.ts'
 
 /** In Redis where replicas share it. @throws {GatewayError} NOT_FOUND while tokens are switched off */
 export async function openConfiguredTokens({

@@ -1,6 +1,6 @@
 /** `fairlead openapi`: prints the OpenAPI document. */
-import { subjects } from '../src/operations/all.ts'
-import { formatOpenApi } from '../src/operations/serving/openapi.ts'
+import { subjects } from '@fairlead/gateway/operations/all.ts'
+import { formatOpenApi } from '@fairlead/gateway/operations/serving/openapi.ts'
 import { readArguments } from './arguments.ts'
 import { packageVersion } from './version.ts'
 

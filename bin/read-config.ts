@@ -1,7 +1,7 @@
 /** The configuration, as the command line names it. */
 import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { type Config, type LoadedConfig, loadConfig } from '../src/config/config.ts'
+import { type Config, type LoadedConfig, loadConfig } from '@fairlead/app/config/config.ts'
 import { containerMarks } from './command-name.ts'
 
 export const configOption = { config: { type: 'string', multiple: true } } as const

@@ -1,7 +1,7 @@
 /** SIGHUP has a process read its configuration again. */
 import { isatty } from 'node:tty'
+import type { Config, LoadedConfig } from '@fairlead/app/config/config.ts'
 import type { Logger } from 'pino'
-import type { Config, LoadedConfig } from '../src/config/config.ts'
 import { explainFailure } from './failure.ts'
 import type { ServiceManager } from './service-manager.ts'
 

@@ -1,11 +1,12 @@
 /** `fairlead serve`: starts the gateway, logs its login methods, reloads it on SIGHUP, and stops it gracefully. */
-import { loadThread } from '../src/backends/hosting/embedded.ts'
-import type { Config } from '../src/config/config.ts'
-import type { Gateway } from '../src/gateway/context.ts'
-import { shellWord } from '../src/names/shell-word.ts'
-import { keepCompiledCode } from '../src/runtime/compile-cache.ts'
-import { allocateYoung } from '../src/runtime/young-allocation.ts'
-import { openLog } from '../src/telemetry/log.ts'
+
+import type { Config } from '@fairlead/app/config/config.ts'
+import type { Gateway } from '@fairlead/app/gateway/context.ts'
+import { loadThread } from '@fairlead/app/hosting/embedded.ts'
+import { shellWord } from '@fairlead/base/names/shell-word.ts'
+import { keepCompiledCode } from '@fairlead/base/runtime/compile-cache.ts'
+import { allocateYoung } from '@fairlead/base/runtime/young-allocation.ts'
+import { openLog } from '@fairlead/base/telemetry/log.ts'
 import { readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { explainFailure } from './failure.ts'
@@ -35,7 +36,7 @@ export async function run(args: readonly string[]): Promise<number | undefined> 
     const reread = async () => (await readConfig(args)).config
     const files = configFilesOf(args).map((file) => ` --config ${shellWord(file)}`)
     const logged = (words: string) => command(words + files.join(''), config.backends)
-    const { createGateway } = await import('../src/gateway.ts')
+    const { createGateway } = await import('@fairlead/app/gateway.ts')
     const given = { config, notices, log, startThread, missingLogLines: missing, version: packageVersion(), consoleDir }
     const gateway = await createGateway({ ...given, command: logged, reread })
     recordServer(config.backends.dataDir)

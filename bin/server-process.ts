@@ -1,10 +1,10 @@
 /** The process of `fairlead serve`, recorded in its data directory so that another command can find it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ProcessIdentity } from '../src/agent/instance-files.ts'
-import { isSameProcess } from '../src/agent/instance-processes.ts'
-import { openProcessTable } from '../src/agent/processes.ts'
-import { writePrivateFile } from '../src/storage/private-files.ts'
+import type { ProcessIdentity } from '@fairlead/agent/instance-files.ts'
+import { isSameProcess } from '@fairlead/agent/instance-processes.ts'
+import { openProcessTable } from '@fairlead/agent/processes.ts'
+import { writePrivateFile } from '@fairlead/base/storage/private-files.ts'
 
 /** For the process that holds the lock of the data directory. */
 export function recordServer(dataDir: string): void {

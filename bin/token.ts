@@ -1,11 +1,11 @@
 /** `fairlead token`: manages API tokens in their store, also while the gateway runs. */
-import type { Config } from '../src/config/config.ts'
-import { GatewayError } from '../src/errors.ts'
-import { formMethod } from '../src/login/form/method.ts'
-import { settingsOf } from '../src/login/settings.ts'
-import type { Principal, StoredToken } from '../src/login/tokens/token-store.ts'
-import type { Tokens } from '../src/login/tokens/tokens.ts'
-import { findNameObjection } from '../src/names/user-name.ts'
+import type { Config } from '@fairlead/app/config/config.ts'
+import { GatewayError } from '@fairlead/base/errors.ts'
+import { findNameObjection } from '@fairlead/base/names/user-name.ts'
+import { formMethod } from '@fairlead/gateway/login/form/method.ts'
+import { settingsOf } from '@fairlead/gateway/login/settings.ts'
+import type { Principal, StoredToken } from '@fairlead/gateway/login/tokens/token-store.ts'
+import type { Tokens } from '@fairlead/gateway/login/tokens/tokens.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { findUser, openConfiguredTokens } from './open-tokens.ts'
@@ -151,7 +151,7 @@ function checkListed(account: string, { upstreams, backends }: Config): void {
 async function checkOperations(ids: readonly string[] | undefined): Promise<readonly string[] | undefined> {
   if (ids === undefined) return undefined
   // Most of these commands need no operations, and loading them doubles the time of a command.
-  const { allOperations } = await import('../src/operations/all.ts')
+  const { allOperations } = await import('@fairlead/gateway/operations/all.ts')
   const unknown = ids.find((id) => !allOperations.some((operation) => operation.id === id))
   if (unknown === undefined) return ids
   throw new GatewayError('BAD_ARGUMENT', `There is no operation "${unknown}". All of them: ${command('openapi')}`)

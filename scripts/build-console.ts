@@ -8,7 +8,7 @@ import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSy
 import { basename, join, resolve } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { BuildOptions, Metafile, OutputFile } from 'esbuild'
-import type { Coding, Manifest } from '../src/console/built-files.ts'
+import type { Coding, Manifest } from '../packages/gateway/console/built-files.ts'
 import { editorChunks, entry, mergeChunks, namesOf } from './console-chunks.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -85,11 +85,11 @@ export function isCurrent(dir: string): boolean {
   const own = ['console', 'console/src/**', 'console/deck-plugin/**', 'console/*.json']
   const sources = [
     ...own,
-    'src/stage-types/**',
-    'src/environments/**',
-    'src/settings/standalone.ts',
-    'src/json/**',
-    'src/names/**',
+    'packages/model/stage-types/**',
+    'packages/model/environments/**',
+    'packages/base/settings/standalone.ts',
+    'packages/base/json/**',
+    'packages/base/names/**',
     'package-lock.json',
     'scripts/*console*.ts',
   ]

@@ -21,15 +21,15 @@ export async function buildPackage(outDir: string): Promise<string[]> {
   const metafile = await bundle(
     {
       fairlead: 'bin/fairlead.js',
-      worker: 'src/backends/hosting/worker.ts',
-      'document-worker': 'src/json/bodies/document-worker.ts',
-      'password-worker': 'src/login/form/password-worker.ts',
-      'response-worker': 'src/login/saml/response-worker.ts',
-      'judge-worker': 'src/backends/canaries/judge-worker.ts',
-      agent: 'src/agent/main.ts',
-      builder: 'src/backends/infrastructure/providers/local/bakes/builder.ts',
-      'build-runner': 'src/backends/builds/local/runner.ts',
-      unpacker: 'src/backends/images/unpacker.ts',
+      worker: 'packages/app/hosting/worker.ts',
+      'document-worker': 'packages/base/json/bodies/document-worker.ts',
+      'password-worker': 'packages/gateway/login/form/password-worker.ts',
+      'response-worker': 'packages/gateway/login/saml/response-worker.ts',
+      'judge-worker': 'packages/engine/canaries/judge-worker.ts',
+      agent: 'packages/agent/main.ts',
+      builder: 'packages/providers/local/bakes/builder.ts',
+      'build-runner': 'packages/builds/local/runner.ts',
+      unpacker: 'packages/providers/images/unpacker.ts',
     },
     outDir,
   )
@@ -87,7 +87,7 @@ export async function bundle(entryPoints: Record<string, string>, outDir: string
 
 /**
  * Code that Fairlead never runs, and that would be source text in the memory of each thread: other languages of zod, compilers of
- * JSON schemas (src/http/without-schemas.ts), and of undici all but its client.
+ * JSON schemas (packages/gateway/http/without-schemas.ts), and of undici all but its client.
  */
 const leaveOut: Plugin = {
   name: 'leave-out',

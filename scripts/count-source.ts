@@ -71,7 +71,7 @@ function countRooms(files: readonly Source[]) {
     const found = files.filter(({ path }) => dirname(path) === room)
     return `${found.length} with ${found.reduce((sum, { lines }) => sum + lines.length, 0)} lines`
   }
-  const declaring = files.filter(({ path }) => path.startsWith('src/operations/resources/'))
+  const declaring = files.filter(({ path }) => path.startsWith('packages/gateway/operations/resources/'))
   const operations = declaring.reduce(
     (sum, { text }) => sum + (text.match(/^\s+(?:path: '|(?:get|post|put|patch|remove)\()/gm)?.length ?? 0),
     0,
@@ -80,8 +80,8 @@ function countRooms(files: readonly Source[]) {
     'files beside the folders of src': loose('src'),
     'files beside the folders of src/backends': loose('src/backends'),
     operations,
-    'lines per operation, declaring files': (linesOf('src/operations/resources/') / operations).toFixed(1),
-    'lines per operation, whole room': (linesOf('src/operations/') / operations).toFixed(1),
+    'lines per operation, declaring files': (linesOf('packages/gateway/operations/resources/') / operations).toFixed(1),
+    'lines per operation, whole room': (linesOf('packages/gateway/operations/') / operations).toFixed(1),
   }
 }
 

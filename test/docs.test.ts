@@ -4,9 +4,9 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { ConfigError, loadConfig } from '../packages/app/config/config.ts'
+import { parseImageFile } from '../packages/ports/image-file.ts'
 import { printReference } from '../scripts/print-reference.ts'
-import { ConfigError, loadConfig } from '../src/config/config.ts'
-import { parseImageFile } from '../src/ports/image-file.ts'
 import { blocksOf } from './support/guide.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -61,7 +61,7 @@ for (const file of globSync('docs/guides/*.md', { cwd: root }).sort()) {
 
 test('every metric is in the reference', () => {
   const read = (file: string) => readFileSync(join(root, file), 'utf8')
-  const names = new Set(read('src/telemetry/metrics.ts').match(/\bfairlead_\w+/g))
+  const names = new Set(read('packages/base/telemetry/metrics.ts').match(/\bfairlead_\w+/g))
   const reference = read('docs/reference/metrics.md')
   assert.deepEqual(
     [...names].filter((name) => !reference.includes(`\`${name}\``)),

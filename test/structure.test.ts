@@ -159,14 +159,14 @@ const reaches: Readonly<Record<string, { pattern: RegExp; example: string }>> = 
 }
 
 for (const [name, { pattern, example }] of Object.entries(reaches)) {
-  test(`${name} is reached for in src/runtime only`, () => {
+  test(`${name} is reached for in packages/base/runtime only`, () => {
     assert.match(example, pattern)
     assert.deepEqual(
       [root, consoleRoot, resolve(root, '../bin')]
         .flatMap((folder) => filesWith(pattern, folder))
         .filter((file) => !file.startsWith('runtime/') && !(name === 'a prototype' && file === 'model/exact-json.ts')),
       [],
-      'a named function of src/runtime/',
+      'a named function of packages/base/runtime/',
     )
   })
 }
@@ -229,5 +229,5 @@ test('a cloud provider is named in its folder only', () => {
       .filter((file) => named.test(readFileSync(resolve(root, '..', file), 'utf8')))
   })
   assert.ok(ids.length > 0, 'the providers are found')
-  assert.deepEqual(found, [], 'ask the type of the provider, or src/settings/standalone.ts')
+  assert.deepEqual(found, [], 'ask the type of the provider, or packages/base/settings/standalone.ts')
 })

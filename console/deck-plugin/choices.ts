@@ -1,7 +1,7 @@
 /** Values that fields of forms offer, read from Fairlead. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../src/json/values.ts'
-import type { ChoicesSource } from '../../src/stage-types/description.ts'
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import type { ChoicesSource } from '@fairlead/model/stage-types/description.ts'
 import { core, provider, useEffect, useState } from './deck.ts'
 
 /** Where a field is: its siblings narrow its choices. */

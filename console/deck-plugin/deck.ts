@@ -3,9 +3,10 @@
  *
  * JSX calls `createElement` of this file, so that elements belong to the React of Deck; its types are those of preact.
  */
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { ComponentType } from 'preact'
 import type * as hooks from 'preact/hooks'
-import type { JsonObject } from '../../src/json/values.ts'
 
 /** Deck waits with `then` only: some of its promises are those of AngularJS. */
 type Later<T> = PromiseLike<T>

@@ -1,7 +1,7 @@
 /** Dialogs with a form, whose result is submitted as a task or returned to the caller. */
 
-import type { JsonObject } from '../../src/json/values.ts'
-import type { Field } from '../../src/stage-types/description.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { Field } from '@fairlead/model/stage-types/description.ts'
 import { type Application, core, submit, useState } from './deck.ts'
 import { Fields } from './fields.tsx'
 

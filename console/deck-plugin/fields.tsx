@@ -1,8 +1,9 @@
 /** Forms that are made of the descriptions of stage types. */
+
+import { type JsonObject, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import type { Field } from '@fairlead/model/stage-types/description.ts'
+import { labelOf } from '@fairlead/model/stage-types/labels.ts'
 import type { ComponentChildren } from 'preact'
-import { type JsonObject, objectOf, objectsOf, scalarOf } from '../../src/json/values.ts'
-import type { Field } from '../../src/stage-types/description.ts'
-import { labelOf } from '../../src/stage-types/labels.ts'
 import { useChoices } from './choices.ts'
 import { useEffect, useState } from './deck.ts'
 

@@ -1,7 +1,8 @@
 /** Load balancers and firewalls in Deck: panels, actions, and the dialogs that create or edit one. */
+
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
 import type { ComponentChildren } from 'preact'
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../src/json/values.ts'
-import { stageDescriptions } from '../../src/stage-types/all.ts'
 import { type Application, consoleUrl, core, provider, useEffect, useState } from './deck.ts'
 import { confirm, openForm } from './dialogs.tsx'
 import { Actions, ConsoleLink, Facts, Panel, useItems } from './panel.tsx'

@@ -1,5 +1,5 @@
 /** Plug-in of Deck for the provider `local`: programs on the machine of Fairlead. */
-import { type JsonObject, objectsOf } from '../../src/json/values.ts'
+import { type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { core, provider } from './deck.ts'
 import {
   LoadBalancerDetails,

@@ -1,7 +1,7 @@
 /** Server groups and their instances in Deck: panels, actions, and the dialog that creates or clones one. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../src/json/values.ts'
-import { stageDescriptions } from '../../src/stage-types/all.ts'
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
 import { type Application, consoleUrl, core, from, provider, useEffect, useState } from './deck.ts'
 import { confirm, openForm } from './dialogs.tsx'
 import { Actions, ConsoleLink, Facts, Panel, useItems } from './panel.tsx'

@@ -1,8 +1,8 @@
 /** Stage types for programs on this machine: a form of the fields that the engine describes, and details of executions. */
 
-import { type JsonObject, objectOf, scalarOf, textsOf } from '../../src/json/values.ts'
-import { stageDescriptions } from '../../src/stage-types/all.ts'
-import type { StageDescription } from '../../src/stage-types/description.ts'
+import { type JsonObject, objectOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
+import type { StageDescription } from '@fairlead/model/stage-types/description.ts'
 import { type Application, consoleUrl, core, provider, type StageType, useEffect } from './deck.ts'
 import { Fields } from './fields.tsx'
 import { Facts } from './panel.tsx'

@@ -1,8 +1,8 @@
 /** The reference page of expressions, in Markdown. */
-import { expressionFunctions } from '../../src/backends/orchestration/expressions/functions.ts'
-import { javaClasses } from '../../src/backends/orchestration/expressions/java/classes.ts'
-import type { JavaClass } from '../../src/backends/orchestration/expressions/java/java-class.ts'
-import { methods } from '../../src/backends/orchestration/expressions/methods.ts'
+import { expressionFunctions } from '../../packages/engine/orchestration/expressions/functions.ts'
+import { javaClasses } from '../../packages/engine/orchestration/expressions/java/classes.ts'
+import type { JavaClass } from '../../packages/engine/orchestration/expressions/java/java-class.ts'
+import { methods } from '../../packages/engine/orchestration/expressions/methods.ts'
 
 export function formatExpressions(): string {
   const functions = expressionFunctions.map(

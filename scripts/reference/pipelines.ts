@@ -5,7 +5,7 @@ import {
   parameterFields,
   pipelineFields,
   triggerTypes,
-} from '../../src/stage-types/pipeline-parts.ts'
+} from '../../packages/model/stage-types/pipeline-parts.ts'
 import { formatFields } from './stage-types.ts'
 
 export function formatPipelines(): string {

@@ -1,8 +1,8 @@
 /** Prints the reference of all settings, `docs/reference/settings.md`, from their schemas. */
 import { z } from 'zod'
-import { settingGroups } from '../../src/config/config.ts'
-import { toVariable } from '../../src/config/environment.ts'
-import { coreOf, defaultOf, notesOf, typeOf } from '../../src/config/schema-shape.ts'
+import { settingGroups } from '../../packages/app/config/config.ts'
+import { toVariable } from '../../packages/app/config/environment.ts'
+import { coreOf, defaultOf, notesOf, typeOf } from '../../packages/app/config/schema-shape.ts'
 
 interface Row {
   key: string

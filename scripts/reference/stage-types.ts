@@ -1,7 +1,7 @@
 /** The reference page of stage types, in Markdown. */
-import { stageDescriptions } from '../../src/stage-types/all.ts'
-import { stageFields } from '../../src/stage-types/common.ts'
-import type { Field, StageDescription } from '../../src/stage-types/description.ts'
+import { stageDescriptions } from '../../packages/model/stage-types/all.ts'
+import { stageFields } from '../../packages/model/stage-types/common.ts'
+import type { Field, StageDescription } from '../../packages/model/stage-types/description.ts'
 
 export function formatStageTypes(): string {
   const groups = Map.groupBy(stageDescriptions.values(), ({ group }) => group)

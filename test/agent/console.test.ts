@@ -4,8 +4,8 @@ import { appendFileSync, closeSync, mkdirSync, mkdtempSync, readdirSync, rmSync,
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openConsole, readConsolePart } from '../../src/agent/console.ts'
-import type { ConsolePart } from '../../src/net/agent-protocol.ts'
+import { openConsole, readConsolePart } from '../../packages/agent/console.ts'
+import type { ConsolePart } from '../../packages/base/net/agent-protocol.ts'
 
 const mebibyte = 1024 * 1024
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createGroup, joinGroup, listGroups, membersOfGroup, memoryKills } from '../../src/agent/control-groups.ts'
+import { createGroup, joinGroup, listGroups, membersOfGroup, memoryKills } from '../../packages/agent/control-groups.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 
 test('limits, members and ends of a control group are read and written', (t) => {

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { openProcessTable } from '../../src/agent/processes.ts'
+import { openProcessTable } from '../../packages/agent/processes.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readRecord } from '../../src/agent/instance-files.ts'
+import { readRecord } from '../../packages/agent/instance-files.ts'
 
 test('a record that cannot be read now is not taken for none', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-records-'))

@@ -1,9 +1,9 @@
 /** Life of an instance as a table: what each event leads to, without a process or a timer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RunRecord } from '../../src/agent/instance-files.ts'
-import { type Effect, firstState, type InstanceState, type LifeEvent, next } from '../../src/agent/instance-step.ts'
-import type { Probe } from '../../src/net/agent-protocol.ts'
+import type { RunRecord } from '../../packages/agent/instance-files.ts'
+import { type Effect, firstState, type InstanceState, type LifeEvent, next } from '../../packages/agent/instance-step.ts'
+import type { Probe } from '../../packages/base/net/agent-protocol.ts'
 import { toInstance } from '../support/agent.ts'
 
 const readiness: Probe = { kind: 'tcp', host: '127.0.0.1', port: 80, intervalMs: 1_000, timeoutMs: 1_000 }

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { markOfDataDir } from '../../src/storage/socket-path.ts'
+import { markOfDataDir } from '../../packages/base/storage/socket-path.ts'
 import { openTestAgent, type TestAgent, toInstance } from '../support/agent.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -1,8 +1,8 @@
 /** What the agent sends of its state: what has changed, and everything to a client that has lost track. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ObservedCopy, ObservedLedger, type ObservedLine } from '../../src/agent/observed-lines.ts'
-import type { ObservedInstance, ObservedLoadBalancer, ObservedState } from '../../src/net/agent-protocol.ts'
+import { ObservedCopy, ObservedLedger, type ObservedLine } from '../../packages/agent/observed-lines.ts'
+import type { ObservedInstance, ObservedLoadBalancer, ObservedState } from '../../packages/base/net/agent-protocol.ts'
 
 const enforcement = { memory: 'none', processes: 'none', openFiles: 'none', disk: 'none' } as const
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { probe } from '../../src/agent/probe.ts'
+import { probe } from '../../packages/agent/probe.ts'
 
 test('a path that HTTP cannot carry is an unhealthy instance', async () => {
   for (const path of ['/€', '/a b', '/\r\nHost: x']) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeCommand, describeStartFault } from '../../src/agent/reasons.ts'
+import { describeCommand, describeStartFault } from '../../packages/agent/reasons.ts'
 import { toInstance } from '../support/agent.ts'
 
 const faults: readonly [code: string, says: RegExp][] = [

@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import { packageVersion } from '../../bin/version.ts'
-import { readTraffic } from '../../src/agent/agent.ts'
-import { Standby } from '../../src/agent/standby.ts'
-import { agentNodeOptions } from '../../src/agent/start-agent.ts'
-import type { DesiredInstance, DesiredLoadBalancer, ObservedState } from '../../src/net/agent-protocol.ts'
+import { readTraffic } from '../../packages/agent/agent.ts'
+import { Standby } from '../../packages/agent/standby.ts'
+import { agentNodeOptions } from '../../packages/agent/start-agent.ts'
+import type { DesiredInstance, DesiredLoadBalancer, ObservedState } from '../../packages/base/net/agent-protocol.ts'
 import { openTestAgent, silentLog, type TestAgent, toInstance } from '../support/agent.ts'
 import { freePort } from '../support/free-port.ts'
 import { program, sharedEnvironment } from '../support/program.ts'
@@ -137,7 +137,7 @@ test('an agent takes the compiled code that Node contains', () => {
 })
 
 test('an agent serves before it loads what its listeners do not need', () => {
-  const url = JSON.stringify(new URL('../../src/agent/agent.ts', import.meta.url))
+  const url = JSON.stringify(new URL('../../packages/agent/agent.ts', import.meta.url))
   const code = `await import(${url}); console.log(JSON.stringify(process.moduleLoadList))`
   const loaded = printedBy([], code) as string[]
   assert.ok(loaded.includes('NativeModule _http_server'))

@@ -1,9 +1,9 @@
 /** A system that has no descriptors left for a list of processes: the agent and its instances go on. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { openProcessTable, type ProcessTable } from '../../src/agent/processes.ts'
-import { Supervisor } from '../../src/agent/supervisor.ts'
-import type { DesiredInstance, ObservedInstance } from '../../src/net/agent-protocol.ts'
+import { openProcessTable, type ProcessTable } from '../../packages/agent/processes.ts'
+import { Supervisor } from '../../packages/agent/supervisor.ts'
+import type { DesiredInstance, ObservedInstance } from '../../packages/base/net/agent-protocol.ts'
 import { endWithTest, toInstance } from '../support/agent.ts'
 import { freePort } from '../support/free-port.ts'
 import { createFolder } from '../support/temporary-folder.ts'

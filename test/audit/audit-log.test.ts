@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pino from 'pino'
-import { openAuditLog } from '../../src/audit/audit-log.ts'
-import type { AuditEvent } from '../../src/audit/event.ts'
+import { openAuditLog } from '../../packages/gateway/audit/audit-log.ts'
+import type { AuditEvent } from '../../packages/gateway/audit/event.ts'
 import { eventsOf } from './support.ts'
 
 /** A log over a sink that keeps what it is given, and fails while it is told to. */

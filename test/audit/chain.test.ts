@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chainStart, sealEvents } from '../../src/audit/chain.ts'
-import { verifyChain } from '../../src/audit/verify.ts'
+import { chainStart, sealEvents } from '../../packages/gateway/audit/chain.ts'
+import { verifyChain } from '../../packages/gateway/audit/verify.ts'
 import { eventsOf } from './support.ts'
 
 const lines = sealEvents(chainStart, eventsOf(6)).map(({ line }) => line)

@@ -1,5 +1,5 @@
 /** Writes records to a file until the system refuses more, and says how many it took: `node limited-writer.ts FILE`. */
-import { openFileSink } from '../../src/audit/file-sink.ts'
+import { openFileSink } from '../../packages/gateway/audit/file-sink.ts'
 import { eventsOf } from './support.ts'
 
 process.on('SIGXFSZ', () => {})

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { concealSecrets } from '../../src/telemetry/conceal-secrets.ts'
+import { concealSecrets } from '../../packages/base/telemetry/conceal-secrets.ts'
 import { basic, startGuarded } from '../login/support.ts'
 import { startUpstream } from '../support/upstream.ts'
 

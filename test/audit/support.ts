@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { AuditEvent, AuditRecord } from '../../src/audit/event.ts'
+import type { AuditEvent, AuditRecord } from '../../packages/gateway/audit/event.ts'
 
 export function eventsOf(count: number, user = 'alice', fromMs = 0): AuditEvent[] {
   return Array.from({ length: count }, (_, index) => ({

@@ -1,5 +1,5 @@
 /** Writes records to an audit log until it is killed, and says of each when it is durable: `node writer.ts sqlite|file FILE`. */
-import { openAuditSink } from '../../src/audit/open-sink.ts'
+import { openAuditSink } from '../../packages/gateway/audit/open-sink.ts'
 import { eventsOf } from './support.ts'
 
 const [, , kind, file = ''] = process.argv

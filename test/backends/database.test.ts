@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { toStorageError } from '../../src/ports/storage-error.ts'
-import { inTransaction } from '../../src/storage/database.ts'
+import { inTransaction } from '../../packages/base/storage/database.ts'
+import { toStorageError } from '../../packages/ports/storage-error.ts'
 
 /** A database that may not grow stands for a disk without space. */
 function openFullDatabase(): DatabaseSync {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { DocumentStore, documentMigrations } from '../../src/backends/stores/document-store.ts'
+import { DocumentStore, documentMigrations } from '../../packages/base/stores/document-store.ts'
 
 function open(count: number) {
   const db = new DatabaseSync(':memory:')

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import pino from 'pino'
-import type { BackendSettings } from '../../src/backends/backend.ts'
-import { startEmbedded } from '../../src/backends/hosting/embedded.ts'
-import type { WorkerOrder } from '../../src/backends/hosting/worker.ts'
+import { startEmbedded } from '../../packages/app/hosting/embedded.ts'
+import type { WorkerOrder } from '../../packages/app/hosting/worker.ts'
+import type { BackendSettings } from '../../packages/ports/backend.ts'
 
 test('a worker that hangs is asked for its state once', async () => {
   const orders: WorkerOrder[] = []

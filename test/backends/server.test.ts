@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { METHODS } from 'node:http'
 import test from 'node:test'
-import type { Backend } from '../../src/backends/backend.ts'
+import type { Backend } from '../../packages/ports/backend.ts'
 import { startBackends } from '../support/backends.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 

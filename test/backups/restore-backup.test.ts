@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Header } from 'tar'
-import { restoreBackup } from '../../src/backups/restore-backup.ts'
+import { restoreBackup } from '../../packages/app/backups/restore-backup.ts'
 
 interface Entry {
   readonly path: string

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BoundedMap } from '../../src/caches/bounded-map.ts'
+import { BoundedMap } from '../../packages/base/caches/bounded-map.ts'
 
 test('the entry that was written longest ago makes room', () => {
   const map = new BoundedMap<string, number>(2)

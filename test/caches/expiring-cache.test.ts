@@ -1,7 +1,7 @@
 /** Caches whose entries expire. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createCache, loadOnce } from '../../src/caches/expiring-cache.ts'
+import { createCache, loadOnce } from '../../packages/base/caches/expiring-cache.ts'
 
 test('an entry expires when it has lived that long', () => {
   let nowMs = 0

@@ -1,7 +1,7 @@
 /** Pauses after failures in a row. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BackOff } from '../../src/concurrency/back-off.ts'
+import { BackOff } from '../../packages/base/concurrency/back-off.ts'
 
 test('pauses double up to the longest one, until something succeeds', () => {
   const backOff = new BackOff({ firstMs: 100, longestMs: 500 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { sharedWork } from '../../src/concurrency/shared-work.ts'
+import { sharedWork } from '../../packages/base/concurrency/shared-work.ts'
 
 test('who asks while it runs shares the result; the next one has it done anew', async () => {
   let runs = 0

@@ -1,7 +1,7 @@
 /** A thread for work aside: order, bounds, and what happens when a job ends it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SideThread, type SideThreadError } from '../../src/concurrency/side-thread.ts'
+import { SideThread, type SideThreadError } from '../../packages/base/concurrency/side-thread.ts'
 
 const options = {
   name: 'test',

@@ -1,9 +1,9 @@
 /** How keys may be spelt, how values become what a setting needs, and what placeholders become. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Config } from '../../src/config/config.ts'
-import { formMethod } from '../../src/login/form/method.ts'
-import { settingsOf } from '../../src/login/settings.ts'
+import type { Config } from '../../packages/app/config/config.ts'
+import { formMethod } from '../../packages/gateway/login/form/method.ts'
+import { settingsOf } from '../../packages/gateway/login/settings.ts'
 import { type Given, load, problemsOf } from './given.ts'
 
 const orca = (config: Config) => config.upstreams.services.orca.baseUrl

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { loadConfig } from '../../src/config/config.ts'
+import { loadConfig } from '../../packages/app/config/config.ts'
 import { load, problemsOf, write } from './given.ts'
 
 /** With sections of kayenta that have nothing to do with accounts of metrics. */

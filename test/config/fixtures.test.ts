@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { type Config, type LoadedConfig, loadConfig } from '../../src/config/config.ts'
-import { formMethod } from '../../src/login/form/method.ts'
-import { settingsOf } from '../../src/login/settings.ts'
+import { type Config, type LoadedConfig, loadConfig } from '../../packages/app/config/config.ts'
+import { formMethod } from '../../packages/gateway/login/form/method.ts'
+import { settingsOf } from '../../packages/gateway/login/settings.ts'
 import { checkConfig } from './given.ts'
 
 const fixtures = join(import.meta.dirname, 'fixtures')

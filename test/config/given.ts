@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { ConfigError, type ConfigPlaces, type LoadedConfig, loadConfig } from '../../src/config/config.ts'
-import { formatProblems } from '../../src/config/problems.ts'
+import { ConfigError, type ConfigPlaces, type LoadedConfig, loadConfig } from '../../packages/app/config/config.ts'
+import { formatProblems } from '../../packages/app/config/problems.ts'
 
 export interface Given extends Pick<ConfigPlaces, 'env' | 'files' | 'settings'> {
   /** Content by path: `config/gate.yml`, `home/.spinnaker/gate.yml`, `system/gate.yml`. The working directory is `.`. */

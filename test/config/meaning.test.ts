@@ -1,12 +1,12 @@
 /** What the keys amount to: where services are, who is let in, what listens; and that the defaults are the safe ones. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { type Config, loadConfig, settingGroups } from '../../packages/app/config/config.ts'
+import { serviceNames } from '../../packages/base/services/services.ts'
+import { formMethod } from '../../packages/gateway/login/form/method.ts'
+import { settingsOf } from '../../packages/gateway/login/settings.ts'
+import type { LocalSettings } from '../../packages/providers/local/settings.ts'
 import { formatSettingsReference } from '../../scripts/reference/settings.ts'
-import type { LocalSettings } from '../../src/backends/infrastructure/providers/local/settings.ts'
-import { type Config, loadConfig, settingGroups } from '../../src/config/config.ts'
-import { formMethod } from '../../src/login/form/method.ts'
-import { settingsOf } from '../../src/login/settings.ts'
-import { serviceNames } from '../../src/services/services.ts'
 import { type Given, load, problemsOf, write } from './given.ts'
 
 test('users of the form that replicas do not share are a notice', async (t) => {

@@ -1,11 +1,11 @@
 /** What becomes of the keys that Spring, Spinnaker and Gate document when they stand in the configuration of a gateway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFindings, toCanonical } from '../../src/config/canonical.ts'
-import { settingGroups } from '../../src/config/config.ts'
-import { foreignKeys } from '../../src/config/foreign-keys.ts'
-import { createKnownKeys, nearestKey } from '../../src/config/known-keys.ts'
-import { createMap, createScalar } from '../../src/config/tree.ts'
+import { createFindings, toCanonical } from '../../packages/app/config/canonical.ts'
+import { settingGroups } from '../../packages/app/config/config.ts'
+import { foreignKeys } from '../../packages/app/config/foreign-keys.ts'
+import { createKnownKeys, nearestKey } from '../../packages/app/config/known-keys.ts'
+import { createMap, createScalar } from '../../packages/app/config/tree.ts'
 import { load, problemsOf } from './given.ts'
 import { gateKeys, korkKeys, springKeys } from './published-keys.ts'
 

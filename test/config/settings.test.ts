@@ -1,7 +1,7 @@
 /** One declaration of a setting gives its key, type, default, description, other names, and its place among the values. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inSeconds, off, setting, settings, whole } from '../../src/settings/setting.ts'
+import { inSeconds, off, setting, settings, whole } from '../../packages/base/settings/setting.ts'
 
 const group = settings(
   {

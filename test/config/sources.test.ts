@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { loadConfig } from '../../src/config/config.ts'
-import { formMethod } from '../../src/login/form/method.ts'
-import { settingsOf } from '../../src/login/settings.ts'
+import { loadConfig } from '../../packages/app/config/config.ts'
+import { formMethod } from '../../packages/gateway/login/form/method.ts'
+import { settingsOf } from '../../packages/gateway/login/settings.ts'
 import { type Given, load, problemsOf, write } from './given.ts'
 
 const port = (number: number) => `server: {port: ${number}}\n`

@@ -20,9 +20,9 @@ import { describeChanges, summaryOf, toDraft, toRevisions } from '../../console/
 import { Draft } from '../../console/src/editor/draft.ts'
 import { notesOf, toQuestion, withValues } from '../../console/src/editor/dry-run.ts'
 import type { StageTypes } from '../../console/src/editor/stages.ts'
-import type { JsonObject } from '../../src/json/values.ts'
-import { stageDescriptions } from '../../src/stage-types/all.ts'
-import { toStageTypesAnswer } from '../../src/stage-types/answer.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
+import { stageDescriptions } from '../../packages/model/stage-types/all.ts'
+import { toStageTypesAnswer } from '../../packages/model/stage-types/answer.ts'
 
 const types = toStageTypesAnswer(stageDescriptions.values(), 'embedded') as unknown as StageTypes
 

@@ -16,10 +16,10 @@ import {
   stagesOf,
   toNodes,
 } from '../../console/src/editor/stages.ts'
-import type { JsonObject } from '../../src/json/values.ts'
-import { toStageTypesAnswer } from '../../src/stage-types/answer.ts'
-import { stageFields } from '../../src/stage-types/common.ts'
-import { controlStages } from '../../src/stage-types/control.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
+import { toStageTypesAnswer } from '../../packages/model/stage-types/answer.ts'
+import { stageFields } from '../../packages/model/stage-types/common.ts'
+import { controlStages } from '../../packages/model/stage-types/control.ts'
 
 const types = toStageTypesAnswer(controlStages, 'embedded') as unknown as StageTypes
 

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { differenceOf, environmentOf, toDeclared, toDeployed, wayOf } from '../../console/src/model/deployments.ts'
 import { artifactsFor, pipelinesThatDeploy, whyNoImage } from '../../console/src/model/infrastructure.ts'
 import { deploymentsOf, toEnvironments } from '../../console/src/model/run-deployments.ts'
-import { labelOf } from '../../src/environments/images.ts'
-import { inOrder } from '../../src/environments/order.ts'
-import { runningOf, toGroup } from '../../src/environments/running.ts'
+import { labelOf } from '../../packages/model/environments/images.ts'
+import { inOrder } from '../../packages/model/environments/order.ts'
+import { runningOf, toGroup } from '../../packages/model/environments/running.ts'
 
 const accounts = ['prod', 'stage', 'test'].map((name) => ({ name, type: 'local', authorized: true, environment: `${name}-1` }))
 const environments = toEnvironments(accounts)

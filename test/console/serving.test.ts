@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import type { Manifest } from '../../src/console/built-files.ts'
+import type { Manifest } from '../../packages/gateway/console/built-files.ts'
 import { startGateway } from '../support/gateway.ts'
 import { consoleDir } from '../support/program.ts'
 

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { socketPathFor } from '../../src/storage/socket-path.ts'
+import { socketPathFor } from '../../packages/base/storage/socket-path.ts'
 import {
   balancer,
   creation,

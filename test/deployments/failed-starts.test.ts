@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { JsonObject } from '../../src/json/values.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
 import { creation, type Deployments, errorOf, sized, startDeployments, type TaskView, visit } from '../support/deployments.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -1,7 +1,7 @@
 /** Users who steer the run of another deploy nothing with its rights: every operation by every kind of user, over HTTP. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Execution, Stage } from '../../src/backends/orchestration/model.ts'
+import type { Execution, Stage } from '../../packages/engine/orchestration/model.ts'
 import { at } from '../backends/orchestration/support.ts'
 import { creation, type Deployments, sized, startDeployments } from '../support/deployments.ts'
 import { waitFor } from '../support/wait-until.ts'

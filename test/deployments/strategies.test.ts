@@ -1,7 +1,7 @@
 /** Strategies, rollbacks and stages of clusters through the whole gateway, while a client sends requests. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { describeEffect, effectsOf } from '../../src/stage-types/effect.ts'
+import { describeEffect, effectsOf } from '../../packages/model/stage-types/effect.ts'
 import { at } from '../backends/orchestration/support.ts'
 import { needs } from '../support/debian.ts'
 import {

@@ -1,8 +1,8 @@
 /** Names and filters, piece by piece: what is typed stays where it belongs. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { askInChain, fillFilter, parseFilterTemplate } from '../../src/directory/filter-template.ts'
-import { escapeDnValue, fillDnPattern, isSameDn, leadingValue } from '../../src/names/distinguished-name.ts'
+import { askInChain, fillFilter, parseFilterTemplate } from '../../packages/base/directory/filter-template.ts'
+import { escapeDnValue, fillDnPattern, isSameDn, leadingValue } from '../../packages/base/names/distinguished-name.ts'
 
 const escaped: [typed: string, escaped: string][] = [
   ['alice', 'alice'],

@@ -1,9 +1,9 @@
 /** The warning about accounts at services outside that name no roles. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { definitionsBackend } from '../../src/backends/definitions/definitions.ts'
-import { checkOutsideAccounts } from '../../src/doctor/check-outside-accounts.ts'
-import { runChecks } from '../../src/findings/finding.ts'
+import { checkOutsideAccounts } from '../../packages/app/doctor/check-outside-accounts.ts'
+import { runChecks } from '../../packages/base/findings/finding.ts'
+import { definitionsBackend } from '../../packages/engine/definitions/definitions.ts'
 import { startBackends } from '../support/backends.ts'
 import type { GatewaySettings } from '../support/gateway.ts'
 import { load } from './support.ts'

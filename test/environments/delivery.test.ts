@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Environment } from '../../src/environments/declaration.ts'
-import { changesIn, factsOf, figuresOf, mayDeploy, productionOf } from '../../src/environments/delivery.ts'
-import type { JsonObject } from '../../src/json/values.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
+import type { Environment } from '../../packages/model/environments/declaration.ts'
+import { changesIn, factsOf, figuresOf, mayDeploy, productionOf } from '../../packages/model/environments/delivery.ts'
 
 const hourMs = 3_600_000
 const beginMs = Date.UTC(2026, 0, 1)

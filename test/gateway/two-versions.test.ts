@@ -49,7 +49,7 @@ function createLaterVersion(t: TestContext): string {
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   for (const part of ['src', 'bin', 'package.json']) cpSync(join(root, part), join(folder, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  const file = join(folder, 'src/sessions/session.ts')
+  const file = join(folder, 'packages/gateway/sessions/session.ts')
   const source = readFileSync(file, 'utf8')
   const patched = source
     .replace('const ownVersion = 1', 'const ownVersion = 2')

@@ -1,7 +1,7 @@
 /** What a change is about, found in its query and body without anything that could be a secret. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { namesInBody, namesInQuery } from '../../src/http/audited-names.ts'
+import { namesInBody, namesInQuery } from '../../packages/gateway/http/audited-names.ts'
 
 for (const [what, body, names] of [
   [

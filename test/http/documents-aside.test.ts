@@ -5,12 +5,12 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { GatewayError } from '../../src/errors.ts'
-import { parseYamlAside } from '../../src/json/bodies/documents-aside.ts'
-import type { BodyBounds } from '../../src/json/bodies/json-judge.ts'
-import { readJsonBody, readJudgedBytes, streamBody } from '../../src/json/bodies/read-body.ts'
-import { formatJson } from '../../src/json/json.ts'
-import { parseYaml } from '../../src/json/yaml.ts'
+import type { GatewayError } from '../../packages/base/errors.ts'
+import { parseYamlAside } from '../../packages/base/json/bodies/documents-aside.ts'
+import type { BodyBounds } from '../../packages/base/json/bodies/json-judge.ts'
+import { readJsonBody, readJudgedBytes, streamBody } from '../../packages/base/json/bodies/read-body.ts'
+import { formatJson } from '../../packages/base/json/json.ts'
+import { parseYaml } from '../../packages/base/json/yaml.ts'
 
 const lines = Array.from({ length: 2000 }, (_, index) => `name${index}: value ${index}`)
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatJson, isRawNumber, JsonScan, maxJsonDepth, parseJson, UnsafeJsonError } from '../../src/json/json.ts'
+import { formatJson, isRawNumber, JsonScan, maxJsonDepth, parseJson, UnsafeJsonError } from '../../packages/base/json/json.ts'
 
 const keptTexts = [
   '{"id":12345678901234567890}',

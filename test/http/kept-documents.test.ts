@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { keptDocumentOf } from '../../src/http/kept-documents.ts'
-import { parseJson } from '../../src/json/json.ts'
+import { parseJson } from '../../packages/base/json/json.ts'
+import { keptDocumentOf } from '../../packages/gateway/http/kept-documents.ts'
 
 const shared = { name: 'Größe', note: '€ 🎉' }
 

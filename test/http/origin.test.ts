@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ForwardedHeaders, type ForwardedRequest, readForwarded } from '../../src/http/forwarded.ts'
+import { type ForwardedHeaders, type ForwardedRequest, readForwarded } from '../../packages/gateway/http/forwarded.ts'
 import { Browser } from '../login/browser.ts'
 import { type GatewaySettings, runGateway, startGateway } from '../support/gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'

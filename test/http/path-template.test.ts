@@ -1,7 +1,7 @@
 /** Path templates: one parse gives the route, the address, the pattern and the encoded path. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMethodIndex, PathTemplate } from '../../src/http/path-template.ts'
+import { createMethodIndex, PathTemplate } from '../../packages/gateway/http/path-template.ts'
 
 const forms = [
   ['/applications', [], '/applications', '/applications', '/applications'],

@@ -1,8 +1,8 @@
 /** Refusals that repeat themselves cost one record and a count, whoever sends them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AuditEvent } from '../../src/audit/event.ts'
-import { RepeatedRefusals } from '../../src/http/repeated-refusals.ts'
+import type { AuditEvent } from '../../packages/gateway/audit/event.ts'
+import { RepeatedRefusals } from '../../packages/gateway/http/repeated-refusals.ts'
 
 function refusal(more: Partial<AuditEvent> = {}): AuditEvent {
   return {

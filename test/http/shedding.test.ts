@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type SheddingSettings, shedRequests } from '../../src/http/steps.ts'
+import { type SheddingSettings, shedRequests } from '../../packages/gateway/http/steps.ts'
 import { type GatewaySettings, startGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
 

@@ -5,12 +5,12 @@ import { rmSync } from 'node:fs'
 import { connect as connectPlain, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
-import { ConfigError, loadConfig } from '../../src/config/config.ts'
-import { formatJavaName, nameKey, parseName } from '../../src/names/distinguished-name.ts'
-import { readCertificate } from '../../src/tls/certificate.ts'
-import { clientCertificateOf } from '../../src/tls/client-certificate.ts'
-import { type Der, readChildren } from '../../src/tls/der.ts'
-import { parseBlocklist } from '../../src/tls/revocation.ts'
+import { ConfigError, loadConfig } from '../../packages/app/config/config.ts'
+import { formatJavaName, nameKey, parseName } from '../../packages/base/names/distinguished-name.ts'
+import { readCertificate } from '../../packages/base/tls/certificate.ts'
+import { clientCertificateOf } from '../../packages/base/tls/client-certificate.ts'
+import { type Der, readChildren } from '../../packages/base/tls/der.ts'
+import { parseBlocklist } from '../../packages/base/tls/revocation.ts'
 import { ask, createFiles, createIssuers, type Files } from '../login/x509/support.ts'
 import { createAuthority } from '../support/authority.ts'
 import { freePort } from '../support/free-port.ts'
@@ -386,7 +386,7 @@ test('all unusable stores are reported at once, with a command that can be paste
 test('a corrupt key store causes no crash', async (t) => {
   const files = createFiles(t)
   const whole = Buffer.from(opensslStore, 'base64')
-  const { loadKeyStoreIdentity, TlsFileError } = await import('../../src/tls/key-material.ts')
+  const { loadKeyStoreIdentity, TlsFileError } = await import('../../packages/base/tls/key-material.ts')
   for (let index = 0; index < whole.length; index += 13) {
     const broken = Buffer.from(whole)
     broken[index] = (broken[index] as number) ^ 0xff

@@ -1,8 +1,8 @@
 /** Long lists are parsed in portions, with the same result as at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatJson, parseJson, UnsafeJsonError } from '../../src/json/json.ts'
-import { parseInPortions } from '../../src/json/list-portions.ts'
+import { formatJson, parseJson, UnsafeJsonError } from '../../packages/base/json/json.ts'
+import { parseInPortions } from '../../packages/base/json/list-portions.ts'
 import { countTurns } from '../support/turns.ts'
 
 const filler = 'x'.repeat(200)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { splitJsonList } from '../../src/json/split-list.ts'
+import { splitJsonList } from '../../packages/base/json/split-list.ts'
 
 const split = (text: string) => [...splitJsonList(text)]
 

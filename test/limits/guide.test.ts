@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { parse } from 'yaml'
-import { allOperations } from '../../src/operations/all.ts'
+import { allOperations } from '../../packages/gateway/operations/all.ts'
 import { type GatewaySettings, startGateway } from '../support/gateway.ts'
 import { blocksOf, readGuide } from '../support/guide.ts'
 import { startUpstream } from '../support/upstream.ts'

@@ -4,8 +4,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test from 'node:test'
 import pino from 'pino'
-import { EmbeddedSource } from '../../src/live/embedded-source.ts'
-import { Upstreams } from '../../src/upstreams/upstreams.ts'
+import { EmbeddedSource } from '../../packages/gateway/live/embedded-source.ts'
+import { Upstreams } from '../../packages/gateway/upstreams/upstreams.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const watcher = { changed() {}, tasksChanged() {}, lost() {}, stale() {}, refused() {}, identity: () => ({}) }

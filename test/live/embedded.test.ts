@@ -1,7 +1,7 @@
 /** Event streams in front of the embedded engine: content, continuation, rights, bounds. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openUsers } from '../../src/login/form/users.ts'
+import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { Browser } from '../login/browser.ts'
 import { basic } from '../login/support.ts'
 import { createToken } from '../login/tokens/support.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import test from 'node:test'
-import { type Allowance, EventStream, formatEvent } from '../../src/live/event-stream.ts'
+import { type Allowance, EventStream, formatEvent } from '../../packages/gateway/live/event-stream.ts'
 
 /** A client that reads when told to. */
 class Client extends EventEmitter {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import test, { type TestContext } from 'node:test'
-import { liveSettings } from '../../src/live/settings.ts'
+import { liveSettings } from '../../packages/gateway/live/settings.ts'
 import { runGateway } from '../support/gateway.ts'
 import { blocksOf, readGuide } from '../support/guide.ts'
 import { waitFor } from '../support/wait-until.ts'

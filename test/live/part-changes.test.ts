@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import pino from 'pino'
-import { PartChanges } from '../../src/live/part-changes.ts'
-import type { Part } from '../../src/live/source.ts'
-import type { StateCounts, UpstreamCall } from '../../src/upstreams/upstream-call.ts'
-import type { Upstreams } from '../../src/upstreams/upstreams.ts'
+import { PartChanges } from '../../packages/gateway/live/part-changes.ts'
+import type { Part } from '../../packages/gateway/live/source.ts'
+import type { StateCounts, UpstreamCall } from '../../packages/gateway/upstreams/upstream-call.ts'
+import type { Upstreams } from '../../packages/gateway/upstreams/upstreams.ts'
 
 interface Services {
   /** Undefined: they are not counted. */

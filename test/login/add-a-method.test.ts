@@ -35,10 +35,10 @@ export const knockMethod: LoginMethodType<KnockSettings, { 'knock.word'?: string
 
 test('a login method is a folder and a line', async (t) => {
   const { files } = walkthrough('A login method')
-  assert.ok(files.includes('src/login/method-type.ts') && files.includes('src/login/methods.ts'))
+  assert.ok(files.includes('packages/gateway/login/method-type.ts') && files.includes('packages/gateway/login/methods.ts'))
   const { program, add, list } = extendProgram(t)
   add('src/login/knock/method.ts', method)
-  list('src/login/methods.ts', {
+  list('packages/gateway/login/methods.ts', {
     import: "import { knockMethod } from './knock/method.ts'",
     after: '  oauth2Method,',
     entry: '  knockMethod,',

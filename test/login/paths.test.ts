@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { FastifyRequest } from 'fastify'
-import { callerOf } from '../../src/http/caller.ts'
-import { alwaysOpen, OpenPathIndex } from '../../src/login/open-paths.ts'
-import { toSavedRequest } from '../../src/login/saved-request.ts'
+import { callerOf } from '../../packages/gateway/http/caller.ts'
+import { alwaysOpen, OpenPathIndex } from '../../packages/gateway/login/open-paths.ts'
+import { toSavedRequest } from '../../packages/gateway/login/saved-request.ts'
 import { pageAccept } from './browser.ts'
 
 const isOpen = (method: string, path: string) => new OpenPathIndex(alwaysOpen).find(method, path) !== undefined

@@ -1,9 +1,9 @@
 /** Where a browser may be sent after the login: every attempt of an open redirect is refused. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { GatewayError } from '../../src/errors.ts'
-import { checkRedirectTarget, type UiAddress } from '../../src/login/redirect-target.ts'
-import { parseJavaPattern } from '../../src/settings/setting.ts'
+import { GatewayError } from '../../packages/base/errors.ts'
+import { parseJavaPattern } from '../../packages/base/settings/setting.ts'
+import { checkRedirectTarget, type UiAddress } from '../../packages/gateway/login/redirect-target.ts'
 
 const gateway = 'https://gate.example.com/gate'
 const ui: UiAddress = { uiUrl: 'https://deck.example.com', uiHostPattern: undefined, servesConsole: true }

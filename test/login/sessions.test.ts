@@ -1,7 +1,7 @@
 /** People see where they are logged in, and end that from afar; administrators do it for others. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openUsers } from '../../src/login/form/users.ts'
+import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { startSeeded } from '../permissions/support.ts'
 import { createClock } from '../sessions/support.ts'
 import { runGateway } from '../support/gateway.ts'

@@ -1,7 +1,7 @@
 /** One gateway of the provider matrix: a login method, perhaps with certificates beside it, perhaps behind a balancer. */
 import type { TestContext } from 'node:test'
 import { Agent } from 'undici'
-import { openTokens } from '../../src/login/tokens/tokens.ts'
+import { openTokens } from '../../packages/gateway/login/tokens/tokens.ts'
 import { Browser } from '../login/browser.ts'
 import { audience, type KeyServer, startKeyServer } from '../login/iap/key-server.ts'
 import { currentSettings, olderSettings } from '../login/oauth2/support.ts'

@@ -1,7 +1,7 @@
 /** Names that are suggested, and how far one word is from another. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { editDistance, nearestName } from '../../src/names/edit-distance.ts'
+import { editDistance, nearestName } from '../../packages/base/names/edit-distance.ts'
 
 const words = ['', 'wait', 'wiat', 'waits', 'deploy', 'deplyo', 'credentials', 'credentails', 'accounnt', 'account', 'cluster']
 

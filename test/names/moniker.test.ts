@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clusterName, describeNameProblem, parseMoniker, serverGroupName } from '../../src/names/moniker.ts'
+import { clusterName, describeNameProblem, parseMoniker, serverGroupName } from '../../packages/base/names/moniker.ts'
 
 const names: readonly [string, ...(string | number | null)[]][] = [
   ['shop', 'shop', 'shop', null, null, null],

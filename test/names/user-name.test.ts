@@ -1,8 +1,8 @@
 /** User names: the spellings that are refused, and those that name one user. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { joinUsers } from '../../src/names/acting-users.ts'
-import { findNameObjection, toUserKey } from '../../src/names/user-name.ts'
+import { joinUsers } from '../../packages/base/names/acting-users.ts'
+import { findNameObjection, toUserKey } from '../../packages/base/names/user-name.ts'
 
 const accepted = [
   'alice',

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import pino from 'pino'
-import { AccountCache } from '../../src/operations/account-cache.ts'
-import { Upstreams } from '../../src/upstreams/upstreams.ts'
+import { AccountCache } from '../../packages/gateway/operations/account-cache.ts'
+import { Upstreams } from '../../packages/gateway/upstreams/upstreams.ts'
 import { InTurn, silence, startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import pino from 'pino'
-import { ApplicationCache } from '../../src/operations/application-cache.ts'
-import { Upstreams } from '../../src/upstreams/upstreams.ts'
+import { ApplicationCache } from '../../packages/gateway/operations/application-cache.ts'
+import { Upstreams } from '../../packages/gateway/upstreams/upstreams.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 
 async function openCache(t: test.TestContext, included?: string[]) {

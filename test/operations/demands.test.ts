@@ -1,10 +1,10 @@
 /** Demands that operations declare. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allOperations } from '../../src/operations/all.ts'
-import { type Demand, formatDemands } from '../../src/operations/demands.ts'
-import type { Operation } from '../../src/operations/operation.ts'
-import { routeOf } from '../../src/operations/route.ts'
+import { allOperations } from '../../packages/gateway/operations/all.ts'
+import { type Demand, formatDemands } from '../../packages/gateway/operations/demands.ts'
+import type { Operation } from '../../packages/gateway/operations/operation.ts'
+import { routeOf } from '../../packages/gateway/operations/route.ts'
 
 test('every operation says what it demands, or why it demands nothing', () => {
   for (const { id, demands } of allOperations) {

@@ -1,10 +1,10 @@
 /** Declarations of operations, resolved to parsed paths and the call that an operation becomes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allOperations } from '../../src/operations/all.ts'
-import { routeOf } from '../../src/operations/route.ts'
-import { createFindRoute } from '../../src/operations/serving/find-route.ts'
-import type { ServiceName } from '../../src/services/services.ts'
+import type { ServiceName } from '../../packages/base/services/services.ts'
+import { allOperations } from '../../packages/gateway/operations/all.ts'
+import { routeOf } from '../../packages/gateway/operations/route.ts'
+import { createFindRoute } from '../../packages/gateway/operations/serving/find-route.ts'
 
 test('a service alone means the same route as the long form', () => {
   const short = allOperations.flatMap((operation) =>

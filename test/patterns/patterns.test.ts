@@ -13,14 +13,14 @@ const bounded: Readonly<Record<string, string>> = {
 
 /** Files that compose patterns, and of what. */
 const composers: Readonly<Record<string, string>> = {
-  'src/backends/infrastructure/providers/kubernetes/reads/listed-kinds.ts': 'settings, on names of kinds',
-  'src/backends/infrastructure/providers/kubernetes/settings.ts': 'a setting, which is only parsed',
-  'src/backends/regex/character-classes.ts': 'the name of a property of Unicode',
-  'src/http/path-template.ts': 'paths of the API',
-  'src/login/redirect-target.ts': 'a setting',
+  'packages/providers/kubernetes/reads/listed-kinds.ts': 'settings, on names of kinds',
+  'packages/providers/kubernetes/settings.ts': 'a setting, which is only parsed',
+  'packages/base/regex/character-classes.ts': 'the name of a property of Unicode',
+  'packages/gateway/http/path-template.ts': 'paths of the API',
+  'packages/gateway/login/redirect-target.ts': 'a setting',
   'src/login/x509/identity.ts': 'a setting; the input is cut at 4096 characters',
-  'src/login/x509/settings.ts': 'a setting, on an empty text',
-  'src/settings/setting.ts': 'settings',
+  'packages/gateway/login/x509/settings.ts': 'a setting, on an empty text',
+  'packages/base/settings/setting.ts': 'settings',
 }
 
 const examples: readonly [source: string, flags: string, expected: Backtracking][] = [

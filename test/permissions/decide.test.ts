@@ -1,12 +1,12 @@
 /** The decision, compared with a reference model of few lines for random users, roles and resources. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Resources } from '../../src/backends/permissions/resources.ts'
-import { mergeRoles } from '../../src/backends/permissions/roles.ts'
-import { toView } from '../../src/backends/permissions/view.ts'
-import { decide } from '../../src/rights/decide.ts'
-import { parsePermissionView } from '../../src/rights/permission-view.ts'
-import type { Authorization } from '../../src/rights/permissions.ts'
+import type { Resources } from '../../packages/engine/permissions/resources.ts'
+import { mergeRoles } from '../../packages/engine/permissions/roles.ts'
+import { toView } from '../../packages/engine/permissions/view.ts'
+import { decide } from '../../packages/model/rights/decide.ts'
+import { parsePermissionView } from '../../packages/model/rights/permission-view.ts'
+import type { Authorization } from '../../packages/model/rights/permissions.ts'
 
 const authorizations = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const
 const roleNames = ['a', 'b', 'c', 'd', 'admins']

@@ -1,7 +1,7 @@
 /** Who checks what external services answer. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openUsers } from '../../src/login/form/users.ts'
+import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { basic } from '../login/support.ts'
 import { runGateway } from '../support/gateway.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'

@@ -1,7 +1,7 @@
 /** What GET /auth/explain says about oneself and, for administrators, about others. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openUsers } from '../../src/login/form/users.ts'
+import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { askEvents } from '../audit/support.ts'
 import { basic } from '../login/support.ts'
 import { runGateway } from '../support/gateway.ts'

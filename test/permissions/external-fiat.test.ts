@@ -1,7 +1,7 @@
 /** Fiat behind the gateway: what it is asked and told on the wire, and what its answers mean to clients. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openUsers } from '../../src/login/form/users.ts'
+import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { Browser } from '../login/browser.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
 import { type Answers, brokenOff, type RecordedRequest, Reply, silence, startUpstream } from '../support/upstream.ts'

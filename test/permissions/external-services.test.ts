@@ -1,7 +1,7 @@
 /** Ways around the permissions of services behind the gateway that do not check themselves, while the gateway decides. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
-import { openUsers } from '../../src/login/form/users.ts'
+import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { basic } from '../login/support.ts'
 import { runGateway } from '../support/gateway.ts'
 import { InTurn, Reply, startUpstream } from '../support/upstream.ts'

@@ -1,12 +1,12 @@
 /** The client of the permission service against a service that answers, errs, stays silent or comes back. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { User } from '../../src/http/request-state.ts'
-import { Permissions } from '../../src/permissions/fiat-permissions.ts'
-import type { PermissionSettings } from '../../src/permissions/settings.ts'
-import type { Authorization } from '../../src/rights/permissions.ts'
-import { isGranted } from '../../src/rights/rights.ts'
-import { Upstreams } from '../../src/upstreams/upstreams.ts'
+import type { User } from '../../packages/gateway/http/request-state.ts'
+import { Permissions } from '../../packages/gateway/permissions/fiat-permissions.ts'
+import type { PermissionSettings } from '../../packages/gateway/permissions/settings.ts'
+import { Upstreams } from '../../packages/gateway/upstreams/upstreams.ts'
+import type { Authorization } from '../../packages/model/rights/permissions.ts'
+import { isGranted } from '../../packages/model/rights/rights.ts'
 import { createClock, silentLog } from '../sessions/support.ts'
 import { type Answers, InTurn, Reply, startUpstream } from '../support/upstream.ts'
 

@@ -1,7 +1,7 @@
 /** Every operation with every kind of caller, against the tables of expected access. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { allOperations } from '../../src/operations/all.ts'
+import { allOperations } from '../../packages/gateway/operations/all.ts'
 import { expectedAccess, profiles } from './expected-access.ts'
 import { callers, type Matrix, startMatrix } from './matrix.ts'
 import { expectedReach } from './token-reach.ts'

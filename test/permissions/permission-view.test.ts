@@ -1,9 +1,9 @@
 /** Reading a permission view, and which accounts follow from it. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type AccountEntry, allowedAccounts } from '../../src/rights/allowed-accounts.ts'
-import { fallbackView, parsePermissionView } from '../../src/rights/permission-view.ts'
-import { isGranted } from '../../src/rights/rights.ts'
+import { type AccountEntry, allowedAccounts } from '../../packages/model/rights/allowed-accounts.ts'
+import { fallbackView, parsePermissionView } from '../../packages/model/rights/permission-view.ts'
+import { isGranted } from '../../packages/model/rights/rights.ts'
 
 const view = parsePermissionView(
   {

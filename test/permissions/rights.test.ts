@@ -1,13 +1,13 @@
 /** May this user? The same cases at the gateway, in the embedded services, and for services that ask the embedded permission service. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { BackendContext } from '../../src/backends/backend.ts'
-import { isAllowed, type ResourceType, type View } from '../../src/backends/permissions/view.ts'
-import { requireAccess } from '../../src/backends/rights/access.ts'
-import { openFiat } from '../../src/external/fiat.ts'
-import { decide, type Need } from '../../src/rights/decide.ts'
-import { parsePermissionView } from '../../src/rights/permission-view.ts'
-import type { Authorization } from '../../src/rights/permissions.ts'
+import { isAllowed, type ResourceType, type View } from '../../packages/engine/permissions/view.ts'
+import { openFiat } from '../../packages/external/fiat.ts'
+import { decide, type Need } from '../../packages/model/rights/decide.ts'
+import { parsePermissionView } from '../../packages/model/rights/permission-view.ts'
+import type { Authorization } from '../../packages/model/rights/permissions.ts'
+import type { BackendContext } from '../../packages/ports/backend.ts'
+import { requireAccess } from '../../packages/ports/rights/access.ts'
 
 type Kind = 'application' | 'account' | 'build-service' | 'service-account'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openUsers } from '../../src/login/form/users.ts'
+import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { basic } from '../login/support.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
 import { InTurn, Reply, silence, startUpstream } from '../support/upstream.ts'

@@ -1,7 +1,7 @@
 /** What the tests of permissions share: a gateway with every back end embedded, people with roles, and applications of theirs. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { openUsers } from '../../src/login/form/users.ts'
+import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { basic } from '../login/support.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
 import { waitUntil } from '../support/wait-until.ts'

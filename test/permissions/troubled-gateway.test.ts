@@ -1,7 +1,7 @@
 /** What users of a whole gateway notice of a permission service that is silent, slow, broken or dead. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openUsers } from '../../src/login/form/users.ts'
+import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { Browser } from '../login/browser.ts'
 import { basic } from '../login/support.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import type { Connection } from '../../src/proxy/connection.ts'
-import { Connections } from '../../src/proxy/connections.ts'
-import { Sweep } from '../../src/proxy/sweep.ts'
+import type { Connection } from '../../packages/proxy/connection.ts'
+import { Connections } from '../../packages/proxy/connections.ts'
+import { Sweep } from '../../packages/proxy/sweep.ts'
 
 for (const [said, maxIdleMs] of [
   ['timeout=5', 4000],

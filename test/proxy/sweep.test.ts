@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Sweep } from '../../src/proxy/sweep.ts'
+import { Sweep } from '../../packages/proxy/sweep.ts'
 
 test('what has just begun has not stalled at the next check', async (t) => {
   const sweep = new Sweep(10)

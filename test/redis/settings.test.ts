@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import { ConfigError, loadConfig } from '../../src/config/config.ts'
-import type { RedisSettings } from '../../src/redis/settings.ts'
+import { ConfigError, loadConfig } from '../../packages/app/config/config.ts'
+import type { RedisSettings } from '../../packages/base/redis/settings.ts'
 import { keyPairOf } from '../support/self-signed.ts'
 
 const server = (host: string, port: number) => ({ kind: 'server', host, port })

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import { dropBody, dropRequests } from '../../src/runtime/drop-input.ts'
-import { carrierOf, descriptorOf, screenData, unsentBytes } from '../../src/runtime/sockets.ts'
+import { dropBody, dropRequests } from '../../packages/base/runtime/drop-input.ts'
+import { carrierOf, descriptorOf, screenData, unsentBytes } from '../../packages/base/runtime/sockets.ts'
 
 async function openPair(t: TestContext): Promise<{ server: Server; here: Socket; there: Socket }> {
   const server = createServer().listen(0, '127.0.0.1')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { youngAllocation } from '../../src/runtime/young-allocation.ts'
+import { youngAllocation } from '../../packages/base/runtime/young-allocation.ts'
 
 /** Whether objects that a function makes are young, after all of the former ones have survived. */
 function allocatesYoung(options: readonly string[]): unknown {

@@ -1,5 +1,5 @@
 /** A session in which somebody is logged in. */
-import type { SessionContent } from '../../src/sessions/session.ts'
+import type { SessionContent } from '../../packages/gateway/sessions/session.ts'
 
 export const alice: SessionContent = {
   user: {

@@ -6,7 +6,7 @@ import {
   formatClearedCookie,
   formatSessionCookie,
   parseSessionCookie,
-} from '../../src/sessions/session-cookie.ts'
+} from '../../packages/gateway/sessions/session-cookie.ts'
 
 const settings: CookieRules['settings'] = {
   name: 'SESSION',

@@ -1,7 +1,7 @@
 /** The content of sessions as text: between versions, and against everything that is not a session. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { formatSession, parseSession } from '../../src/sessions/session.ts'
+import { formatSession, parseSession } from '../../packages/gateway/sessions/session.ts'
 import { alice } from './alice.ts'
 
 const key = 'a'.repeat(64)

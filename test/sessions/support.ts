@@ -1,8 +1,8 @@
 /** Opens a session store in a directory that goes away with the test. */
 import type { TestContext } from 'node:test'
 import pino from 'pino'
-import { openSessions, type Sessions } from '../../src/sessions/sessions.ts'
-import type { SessionSettings } from '../../src/sessions/settings.ts'
+import { openSessions, type Sessions } from '../../packages/gateway/sessions/sessions.ts'
+import type { SessionSettings } from '../../packages/gateway/sessions/settings.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 
 export const silentLog = pino({ level: 'silent' })

@@ -1,6 +1,6 @@
 /** Runs as a process of its own: starts sessions without end and prints each identifier once it is saved, until it is killed. */
 import pino from 'pino'
-import { openSessions } from '../../src/sessions/sessions.ts'
+import { openSessions } from '../../packages/gateway/sessions/sessions.ts'
 import { sessionSettings } from './support.ts'
 
 const dataDir = process.argv[2] as string

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { elapsedMs, isRunning } from '../../src/settings/time-span.ts'
+import { elapsedMs, isRunning } from '../../packages/base/settings/time-span.ts'
 
 test('a span from before the clock was set back is over', () => {
   const untilMs = 1000 + 60

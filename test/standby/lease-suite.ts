@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import pino from 'pino'
-import { Lease, LeaseHeld, type LeaseStore, type LeaseTimes } from '../../src/standby/lease.ts'
+import { Lease, LeaseHeld, type LeaseStore, type LeaseTimes } from '../../packages/app/standby/lease.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const times: LeaseTimes = { freeMs: 2500, holdMs: 1800, renewMs: 100, pollMs: 20 }

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { readAsOwner } from '../../src/storage/directory-trees.ts'
+import { readAsOwner } from '../../packages/base/storage/directory-trees.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 
 const needsRoot = process.getuid?.() === 0 ? false : 'only root can give files to another user'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { strToU8, zipSync } from 'fflate'
-import { zipEntries } from '../../src/storage/zip.ts'
+import { zipEntries } from '../../packages/base/storage/zip.ts'
 
 test('files of an archive are unpacked within a bound, whatever size it names', async () => {
   const archive = zipSync({ 'a/packed.txt': strToU8('x'.repeat(2000)), 'plain.txt': [strToU8('plain'), { level: 0 }] })

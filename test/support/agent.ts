@@ -2,18 +2,18 @@
 
 import { readdirSync, readFileSync, realpathSync } from 'node:fs'
 import type { TestContext } from 'node:test'
-import { type AgentClient, openAgent } from '../../src/agent/client.ts'
-import type { AgentLog } from '../../src/agent/log.ts'
-import { parseMark } from '../../src/agent/marks.ts'
-import { openProcessTable, type ProcessEntry } from '../../src/agent/processes.ts'
+import { type AgentClient, openAgent } from '../../packages/agent/client.ts'
+import type { AgentLog } from '../../packages/agent/log.ts'
+import { parseMark } from '../../packages/agent/marks.ts'
+import { openProcessTable, type ProcessEntry } from '../../packages/agent/processes.ts'
 import type {
   DesiredInstance,
   DesiredLoadBalancer,
   ObservedInstance,
   ObservedState,
   Program,
-} from '../../src/net/agent-protocol.ts'
-import { markOfDataDir } from '../../src/storage/socket-path.ts'
+} from '../../packages/base/net/agent-protocol.ts'
+import { markOfDataDir } from '../../packages/base/storage/socket-path.ts'
 import './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import type { TestEnd } from './test-end.ts'

@@ -1,8 +1,8 @@
 /** Settings of the embedded back ends where nothing is set. */
 import { z } from 'zod'
-import type { BackendSettings } from '../../src/backends/backend.ts'
-import { backendGroups, readBackendGroups } from '../../src/backends/setting-groups.ts'
-import { shapeOf } from '../../src/settings/setting.ts'
+import { backendGroups, readBackendGroups } from '../../packages/app/hosting/setting-groups.ts'
+import { shapeOf } from '../../packages/base/settings/setting.ts'
+import type { BackendSettings } from '../../packages/ports/backend.ts'
 
 const report = { problem() {}, notice() {}, isSet: () => false }
 const groups = z.strictObject(shapeOf(Object.values(backendGroups)))

@@ -1,5 +1,5 @@
 /** Lists and changes of the fake API server. */
-import { fieldAt, isObject, type JsonObject, listOf, objectOf, objectsOf, textOf } from '../../src/json/values.ts'
+import { fieldAt, isObject, type JsonObject, listOf, objectOf, objectsOf, textOf } from '../../packages/base/json/values.ts'
 import type { FakeKubernetes, FakeRequest } from './fake-kubernetes.ts'
 import { apiVersionOf, type FakeObject, type FakeObjects, type ServedKind } from './fake-kubernetes-objects.ts'
 

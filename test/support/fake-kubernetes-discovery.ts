@@ -1,5 +1,5 @@
 /** Discovery documents of the fake API server, aggregated and one by one. */
-import type { JsonObject } from '../../src/json/values.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
 import type { ServedKind } from './fake-kubernetes-objects.ts'
 
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']

@@ -1,6 +1,6 @@
 /** The objects of the fake API server: kinds, versions, and what has changed. */
 import { randomUUID } from 'node:crypto'
-import { fieldAt, type JsonObject, objectOf, textOf } from '../../src/json/values.ts'
+import { fieldAt, type JsonObject, objectOf, textOf } from '../../packages/base/json/values.ts'
 
 export interface ServedKind {
   readonly group: string

@@ -1,7 +1,7 @@
 /** The watches that clients of the fake API server have open. */
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
-import type { JsonObject } from '../../src/json/values.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
 import type { FakeRequest } from './fake-kubernetes.ts'
 import { isSelected, parsePath, statusBody, toPartial } from './fake-kubernetes-answers.ts'
 import { apiVersionOf, type Change, type FakeObjects, type ServedKind } from './fake-kubernetes-objects.ts'

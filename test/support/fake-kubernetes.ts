@@ -8,7 +8,7 @@ import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse, 
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { ClusterAccess } from '../../src/backends/infrastructure/providers/kubernetes/api/cluster-access.ts'
+import type { ClusterAccess } from '../../packages/providers/kubernetes/api/cluster-access.ts'
 import { answer, type FakeReply, statusBody } from './fake-kubernetes-answers.ts'
 import { discover } from './fake-kubernetes-discovery.ts'
 import { FakeObjects, type ServedKind, servedKind } from './fake-kubernetes-objects.ts'

@@ -1,11 +1,11 @@
 /** A small cloud provider with one account and resources whose names say nothing of their owner. */
 import { z } from 'zod'
-import type { Job, LoadBalancer, Owned, SecurityGroup, ServerGroup } from '../../src/backends/infrastructure/model.ts'
-import type { OperationTypes } from '../../src/backends/infrastructure/operation-type.ts'
-import type { CloudProvider } from '../../src/backends/infrastructure/provider.ts'
-import type { ProviderType } from '../../src/backends/infrastructure/providers/provider-type.ts'
-import { textOf } from '../../src/json/values.ts'
-import { noMoniker } from '../../src/names/moniker.ts'
+import { textOf } from '../../packages/base/json/values.ts'
+import { noMoniker } from '../../packages/base/names/moniker.ts'
+import type { Job, LoadBalancer, Owned, SecurityGroup, ServerGroup } from '../../packages/providers/infrastructure/model.ts'
+import type { OperationTypes } from '../../packages/providers/infrastructure/operation-type.ts'
+import type { CloudProvider } from '../../packages/providers/infrastructure/provider.ts'
+import type { ProviderType } from '../../packages/providers/provider-type.ts'
 
 const account = 'lab'
 const place = { provider: 'fake', account, region: 'hall' }

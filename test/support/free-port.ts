@@ -1,7 +1,7 @@
 /** Ports of loopback for programs that have to be told which ones to take. */
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
-import { tryPort } from '../../src/net/try-port.ts'
+import { tryPort } from '../../packages/base/net/try-port.ts'
 
 /** Below the ports that systems hand out on their own, so that no other test is given it meanwhile. */
 const range = { from: 20_000, to: 30_000 } as const

@@ -5,7 +5,7 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { stopAgent } from '../../src/agent/stop-agent.ts'
+import { stopAgent } from '../../packages/agent/stop-agent.ts'
 import { freePort } from './free-port.ts'
 import { waitUntil } from './wait-until.ts'
 

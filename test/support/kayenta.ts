@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
-import { createServiceCalls } from '../../src/backends/hosting/call-service.ts'
-import type { CallService } from '../../src/ports/service-call.ts'
+import { createServiceCalls } from '../../packages/app/hosting/call-service.ts'
+import type { CallService } from '../../packages/ports/service-call.ts'
 
 type Fields = Record<string, unknown>
 

@@ -1,5 +1,5 @@
 /** Behaviours of simulated containers, chosen by their image, annotations or the test. */
-import { fieldAt, objectsOf } from '../../src/json/values.ts'
+import { fieldAt, objectsOf } from '../../packages/base/json/values.ts'
 import type { KubernetesObject } from './kubernetes-client.ts'
 
 export type Behaviour =

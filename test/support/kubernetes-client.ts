@@ -1,6 +1,6 @@
 /** A small client of API servers for tests, independent of Fairlead's own. */
 import { Agent, request } from 'undici'
-import type { JsonObject } from '../../src/json/values.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
 
 /** Fields of objects that tests read; everything else is unknown. */
 export interface KubernetesObject extends JsonObject {

@@ -1,16 +1,12 @@
 /** The embedded infrastructure with Kubernetes accounts. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { BackendContext } from '../../src/backends/backend.ts'
-import { createInfrastructureBackend } from '../../src/backends/infrastructure/infrastructure.ts'
-import { kubernetesProvider } from '../../src/backends/infrastructure/providers/kubernetes/provider.ts'
-import {
-  type KubernetesSettings,
-  kubernetesKeys,
-  toKubernetesSettings,
-} from '../../src/backends/infrastructure/providers/kubernetes/settings.ts'
-import type { JsonObject } from '../../src/json/values.ts'
-import type { ServiceAnswer } from '../../src/ports/service-call.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
+import type { BackendContext } from '../../packages/ports/backend.ts'
+import type { ServiceAnswer } from '../../packages/ports/service-call.ts'
+import { createInfrastructureBackend } from '../../packages/providers/infrastructure/infrastructure.ts'
+import { kubernetesProvider } from '../../packages/providers/kubernetes/provider.ts'
+import { type KubernetesSettings, kubernetesKeys, toKubernetesSettings } from '../../packages/providers/kubernetes/settings.ts'
 import { type Backends, startBackends } from './backends.ts'
 import { waitFor } from './wait-until.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { fieldAt, objectsOf } from '../../src/json/values.ts'
+import { fieldAt, objectsOf } from '../../packages/base/json/values.ts'
 import type { KubernetesClient, KubernetesObject } from './kubernetes-client.ts'
 
 export interface LogServer {

@@ -1,5 +1,5 @@
 /** Manifests of the scenarios, with one container `main` where they have pods. */
-import type { JsonObject } from '../../src/json/values.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
 
 export interface WorkloadFields {
   readonly metadata?: JsonObject

@@ -1,6 +1,6 @@
 /** Two simulated nodes: binds pods, reports their status as kubelets do, and removes what is deleted. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fieldAt, objectsOf, textsOf } from '../../src/json/values.ts'
+import { fieldAt, objectsOf, textsOf } from '../../packages/base/json/values.ts'
 import { type Behaviour, type BehaviourRule, isUnschedulable } from './kubernetes-behaviours.ts'
 import type { KubernetesClient, KubernetesObject } from './kubernetes-client.ts'
 import { createEventRecorder, type EventRecorder } from './kubernetes-events.ts'

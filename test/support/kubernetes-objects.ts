@@ -1,5 +1,5 @@
 /** Objects of Kubernetes for tests, as users write them and as controllers make them. */
-import type { JsonObject } from '../../src/json/values.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
 
 export interface ObjectFields {
   readonly namespace?: string

@@ -1,7 +1,7 @@
 /** Operations of the provider `kubernetes` on a real control plane. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { type JsonObject, objectOf, objectsOf } from '../../src/json/values.ts'
+import { type JsonObject, objectOf, objectsOf } from '../../packages/base/json/values.ts'
 import { type ControlPlane, startControlPlane } from './kubernetes.ts'
 import type { KubernetesObject } from './kubernetes-client.ts'
 import { type KubernetesInfrastructure, startKubernetesInfrastructure } from './kubernetes-infrastructure.ts'

@@ -1,6 +1,6 @@
 /** A namespace of a test, and shorthands for what is deployed there. */
-import { type JsonObject, objectOf } from '../../src/json/values.ts'
-import { pathTo } from '../../src/net/encode-path.ts'
+import { type JsonObject, objectOf } from '../../packages/base/json/values.ts'
+import { pathTo } from '../../packages/base/net/encode-path.ts'
 import type { KubernetesObject } from './kubernetes-client.ts'
 import type { Ended, Platform, User } from './kubernetes-platform.ts'
 import { waitFor, waitUntil } from './wait-until.ts'

@@ -1,5 +1,5 @@
 /** Statuses that a kubelet would report for a pod, one after the other. */
-import { fieldAt, objectsOf } from '../../src/json/values.ts'
+import { fieldAt, objectsOf } from '../../packages/base/json/values.ts'
 import { type Behaviour, type BehaviourRule, behaviourOf } from './kubernetes-behaviours.ts'
 import type { KubernetesObject } from './kubernetes-client.ts'
 

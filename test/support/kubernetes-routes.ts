@@ -1,5 +1,5 @@
 /** Routes of the Gateway API, with any fields, in a control plane that has none. */
-import type { JsonObject } from '../../src/json/values.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
 import type { KubernetesClient } from './kubernetes-client.ts'
 import { waitUntil } from './wait-until.ts'
 

@@ -1,7 +1,7 @@
 /** The program under test: the bundle that `npm test` has built of these sources, which starts faster, or the sources themselves. */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { agentProgram } from '../../src/agent/start-agent.ts'
+import { agentProgram } from '../../packages/agent/start-agent.ts'
 
 const sources = resolve(import.meta.dirname, '../..')
 const bundle = process.env['TESTED_BUNDLE']
@@ -11,7 +11,7 @@ export const program = bundle === undefined ? resolve(sources, 'bin/fairlead.js'
 
 /** The thread of the embedded back ends. */
 export const worker = pathToFileURL(
-  bundle === undefined ? resolve(sources, 'src/backends/hosting/worker.ts') : resolve(bundle, 'dist/worker.js'),
+  bundle === undefined ? resolve(sources, 'packages/app/hosting/worker.ts') : resolve(bundle, 'dist/worker.js'),
 )
 
 /** The agent's process, which gateways and back ends in the process of the test start. */

@@ -2,7 +2,7 @@
 import { constants, createCipheriv, createPublicKey, publicEncrypt, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
-import { SignedXml } from '../../src/login/saml/xml-libraries.js'
+import { SignedXml } from '../../packages/gateway/login/saml/xml-libraries.js'
 import { keyPairOf, type TestKeyPair } from './self-signed.ts'
 import { Reply, startUpstream, type Upstream } from './upstream.ts'
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { serviceNames } from '../../src/services/services.ts'
+import { serviceNames } from '../../packages/base/services/services.ts'
 import type { GatewaySettings } from './gateway.ts'
 import { program, sharedEnvironment } from './program.ts'
 import type { TestEnd } from './test-end.ts'

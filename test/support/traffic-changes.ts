@@ -1,6 +1,6 @@
 /** What happens behind a load balancer while requests go through it: deployments, changes of size, and deaths. */
 import assert from 'node:assert/strict'
-import type { JsonObject } from '../../src/json/values.ts'
+import type { JsonObject } from '../../packages/base/json/values.ts'
 import { type Deployments, sized, startDeployments } from './deployments.ts'
 import { type RunningLoad, startLoad } from './steady-load.ts'
 import type { TestEnd } from './test-end.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
-import { formatLine } from '../../src/telemetry/format-line.ts'
+import { formatLine } from '../../packages/base/telemetry/format-line.ts'
 import { sharedEnvironment } from '../support/program.ts'
 
 const at = { level: 'info', time: '2026-01-31T12:00:00.000Z' }

@@ -1,7 +1,7 @@
 /** Lines of the log are bounded by cause and in total. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LineBudget } from '../../src/telemetry/line-budget.ts'
+import { LineBudget } from '../../packages/base/telemetry/line-budget.ts'
 
 function open(perCause: number, total: number) {
   const told: [string | undefined, number][] = []

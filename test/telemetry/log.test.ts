@@ -162,7 +162,7 @@ test('successful probes and scrapes are logged at level debug', async (t) => {
 })
 
 test('a crash loses no line of the log', async () => {
-  const file = JSON.stringify(new URL('../../src/telemetry/log.ts', import.meta.url).href)
+  const file = JSON.stringify(new URL('../../packages/base/telemetry/log.ts', import.meta.url).href)
   const program = `import { openLog } from ${file}; openLog('info').log.info('the last words'); throw new Error('crash')`
   const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
   assert.equal(status, 1)
@@ -177,7 +177,7 @@ test('what a client sends is escaped in its line', async (t) => {
 })
 
 test('lines of any length are written once and in order', () => {
-  const file = JSON.stringify(new URL('../../src/telemetry/log.ts', import.meta.url).href)
+  const file = JSON.stringify(new URL('../../packages/base/telemetry/log.ts', import.meta.url).href)
   const lengths = [1, 20_000, 3, 9_000, 9_000, 100_000, 5, 40_000]
   const program = `import { openLog } from ${file}; const { log } = openLog('info'); for (const length of ${JSON.stringify(lengths)}) log.info('ü'.repeat(length))`
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
@@ -190,7 +190,7 @@ test('lines of any length are written once and in order', () => {
 
 /** Logs 200 lines of 50 KB each, one per turn of the event loop, and says so on standard error. */
 const floodProgram = `
-import { openLog } from ${JSON.stringify(new URL('../../src/telemetry/log.ts', import.meta.url).href)}
+import { openLog } from ${JSON.stringify(new URL('../../packages/base/telemetry/log.ts', import.meta.url).href)}
 const { log, missing } = openLog('info')
 for (let number = 0; number < 200; number++) {
   log.info({ number, text: 'x'.repeat(50_000) })
@@ -273,7 +273,7 @@ test('no reader and a full disk end nothing', async (t) => {
 })
 
 test('lines that are alike are counted beyond six hundred', () => {
-  const file = JSON.stringify(new URL('../../src/telemetry/log.ts', import.meta.url).href)
+  const file = JSON.stringify(new URL('../../packages/base/telemetry/log.ts', import.meta.url).href)
   const program = `import { openLog } from ${file}; const { log } = openLog('info'); for (let n = 0; n < 5000; n++) log.warn({ n }, 'down'); log.info('up')`
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
   const lines = stdout

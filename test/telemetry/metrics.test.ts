@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { test } from 'node:test'
-import { Metrics } from '../../src/telemetry/metrics.ts'
+import { Metrics } from '../../packages/base/telemetry/metrics.ts'
 import { Browser } from '../login/browser.ts'
 import { runGateway, startGateway } from '../support/gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'

@@ -1,8 +1,8 @@
 /** Traces, as an OpenTelemetry collector receives them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError, loadConfig } from '../../src/config/config.ts'
-import type { TracingSettings } from '../../src/telemetry/tracing-settings.ts'
+import { ConfigError, loadConfig } from '../../packages/app/config/config.ts'
+import type { TracingSettings } from '../../packages/base/telemetry/tracing-settings.ts'
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
 import { startServe } from '../support/serve.ts'

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { z } from 'zod'
-import { AnyObject, nothing, ObjectList } from '../../src/json/schemas.ts'
-import { answerFormOf } from '../../src/operations/serving/answer-form.ts'
-import { judgeAnswer } from '../../src/upstreams/answer-form.ts'
+import { AnyObject, nothing, ObjectList } from '../../packages/base/json/schemas.ts'
+import { answerFormOf } from '../../packages/gateway/operations/serving/answer-form.ts'
+import { judgeAnswer } from '../../packages/gateway/upstreams/answer-form.ts'
 
 const page = '<!DOCTYPE html><title>Log in</title>'
 const long = ' '.repeat(600)

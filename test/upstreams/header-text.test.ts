@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import test from 'node:test'
-import { fromHeaderText, toHeaderText } from '../../src/net/header-text.ts'
+import { fromHeaderText, toHeaderText } from '../../packages/base/net/header-text.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const names = [

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { openUsers } from '../../src/login/form/users.ts'
+import { openUsers } from '../../packages/gateway/login/form/users.ts'
 import { runGateway } from '../support/gateway.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Criteria, createChooser, criteriaOf, type Shard } from '../../src/upstreams/shards.ts'
+import { type Criteria, createChooser, criteriaOf, type Shard } from '../../packages/gateway/upstreams/shards.ts'
 import { startGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
 

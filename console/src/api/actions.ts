@@ -1,6 +1,7 @@
 /** Changes to applications and infrastructure: tasks that the page follows to their end. */
+
+import { scalarOf } from '@fairlead/base/json/values.ts'
 import { signal } from '@preact/signals'
-import { scalarOf } from '../../../src/json/values.ts'
 import { isComplete, reasonIn } from '../model/execution.ts'
 import { presentMs } from '../model/time.ts'
 import { ApiError, actionHeaders, asApiError, client, type Schemas, unwrap } from './client.ts'

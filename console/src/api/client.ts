@@ -1,6 +1,7 @@
 /** Calls to the API, typed by its OpenAPI document. */
+
+import { type JsonObject, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import createClient, { createFinalURL, createQuerySerializer, defaultPathSerializer } from 'openapi-fetch'
-import { type JsonObject, objectOf, scalarOf } from '../../../src/json/values.ts'
 import { apiPath } from '../address.ts'
 import { parseExactly } from '../model/exact-json.ts'
 import { noteServerTime } from '../model/time.ts'

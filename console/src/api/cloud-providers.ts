@@ -1,5 +1,5 @@
 /** What the API says about cloud providers and their accounts: which forms fit, which actions do not. */
-import { objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Schemas } from './client.ts'
 import { useLive } from './live.ts'
 

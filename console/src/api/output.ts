@@ -1,6 +1,7 @@
 /** Output of a program: the newest lines first, then what is new, by offset, and on demand what came before. */
+
+import { objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { byteLength, toTextOfBytes, withNext } from '../model/log-lines.ts'
 import { client, type Schemas, unwrap } from './client.ts'
 import { useLive } from './live.ts'

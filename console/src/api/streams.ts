@@ -5,8 +5,9 @@
  * Browsers keep few connections to a server, so the tabs of a browser share them: for each path one tab streams and passes on, and all
  * together have at most `maxStreams`. The other tabs wait for its lock, and take over when it closes or is hidden.
  */
+
+import { objectOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { effect } from '@preact/signals'
-import { objectOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { apiPath } from '../address.ts'
 import { isReachable, loginEnded } from './login-state.ts'
 

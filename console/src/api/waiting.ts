@@ -1,6 +1,6 @@
 /** Executions that have not ended, and those of them that wait for the reader. */
 
-import { textsOf } from '../../../src/json/values.ts'
+import { textsOf } from '@fairlead/base/json/values.ts'
 import { type Execution, isWaiting, type Stage } from '../model/execution.ts'
 import { type ReadParameters, type Refresh, useLive } from './live.ts'
 import { judgeOperation, useAllowed } from './rights.ts'

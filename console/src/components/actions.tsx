@@ -1,6 +1,6 @@
 /** Actions as data: an entry of a menu, the question before it, and the job that does it. */
 
-import type { JsonObject } from '../../../src/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { to } from '../address.ts'
 import { type Change, completeTask, dismiss, pendingOf, submitTask } from '../api/actions.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'

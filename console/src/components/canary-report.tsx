@@ -1,6 +1,7 @@
 /** The report of a canary: the verdict and why, scores beside their thresholds, groups, and each metric with its measurements. */
+
+import { numberOf } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
-import { numberOf } from '../../../src/json/values.ts'
 import { useLive } from '../api/live.ts'
 import { intervalsOf, type Metric, quartilesOf, scoreStatus, toReport, toSeries } from '../model/canary.ts'
 import type { Execution, Stage } from '../model/execution.ts'

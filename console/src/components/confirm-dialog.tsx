@@ -1,7 +1,8 @@
 /** Says the effect before the click, and asks for what the action needs: level 1 one button, level 2 the typed name of the object. */
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { JsonObject } from '../../../src/json/values.ts'
 import { type Change, judgeChange, submitTask } from '../api/actions.ts'
 import { useLive } from '../api/live.ts'
 import { ActionButton, Banner, CopyButton } from './button.tsx'

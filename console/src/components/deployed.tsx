@@ -1,7 +1,8 @@
 /** What environments run of applications: the reads, and a cell for one of each. */
+
+import { inOrder } from '@fairlead/model/environments/order.ts'
 import type { VNode } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
-import { inOrder } from '../../../src/environments/order.ts'
 import { to } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, useLive } from '../api/live.ts'

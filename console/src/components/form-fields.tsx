@@ -1,7 +1,8 @@
 /** Fields that forms are made of: each with its label, its help and its error. */
+
+import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren, JSX } from 'preact'
 import { useId } from 'preact/hooks'
-import { type JsonObject, scalarOf } from '../../../src/json/values.ts'
 
 interface FieldSettings {
   readonly label: ComponentChildren

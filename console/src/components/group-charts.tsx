@@ -1,6 +1,6 @@
 /** Requests, errors, latency, memory and processor time of server groups in the last minutes, one line each. */
 
-import { numberOf, objectsOf, textsOf } from '../../../src/json/values.ts'
+import { numberOf, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
 import { useAccounts, useCloudProvider } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'
 import { groupPlace, type ServerGroup, versionIn } from '../model/server-groups.ts'

@@ -1,6 +1,6 @@
 /** Links to what load balancers serve, as the reader's browser reaches it. */
 
-import { objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { applicationEvents } from '../api/streams.ts'

@@ -1,7 +1,8 @@
 /** Hits of a search, by kind: things, and what can be done with them. */
+
+import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type JsonObject, scalarOf } from '../../../src/json/values.ts'
 import { basePath, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'

@@ -1,6 +1,6 @@
 /** The stages of an execution as rows: indented by nesting, or on an axis of time. */
 
-import { numberOf, objectsOf } from '../../../src/json/values.ts'
+import { numberOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { durationOf, type Execution, type Stage, type StageTree, stageStatus, titleOf } from '../model/execution.ts'
 import { stageWord } from '../model/names.ts'
 import { now } from '../model/time.ts'

@@ -1,6 +1,7 @@
 /** Things with a state, in their order: steps, inner stages, instances, deliveries. */
+
+import { objectOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
-import { objectOf } from '../../../src/json/values.ts'
 import { executionStatus, reasonIn, type Stage, type Status } from '../model/execution.ts'
 import { stepWords } from '../model/names.ts'
 import { Duration, Name, StatusMark, Time } from './text.tsx'

@@ -1,5 +1,5 @@
 /** What a new pipeline may begin with, and what each asks for: templates run as they are. */
-import type { JsonObject } from '../../../src/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { withoutStamps } from './changes.ts'
 import type { OpenedFile } from './definition-text.ts'
 import { freshBake, freshGroup, freshManifests, type Place } from './forms/fresh.ts'

@@ -1,5 +1,5 @@
 /** Differences between versions of a definition, and merges of two of them. Stages, parameters and triggers are paired by what identifies them. */
-import { type JsonObject, scalarOf } from '../../../src/json/values.ts'
+import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { isSameValue } from './json-path.ts'
 
 /** Keys from the definition; an item of a list that has identities is named by its own, such as `['stages', '3', 'waitTime']`. */

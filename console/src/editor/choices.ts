@@ -1,6 +1,6 @@
 /** Values to choose from, read from the API when a field that offers them is shown. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { type CloudProvider, hasManifests, providerOf, regionsOf, useCloudProviders } from '../api/cloud-providers.ts'
 import { type ReadParameters, type ReadPath, useLive } from '../api/live.ts'

@@ -1,14 +1,14 @@
 /** Completions: fields for a place in the text, and names in an expression. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
-import { namesOf } from '../../../src/stage-types/description.ts'
+import { type JsonObject, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { namesOf } from '@fairlead/model/stage-types/description.ts'
 import {
   expectedArtifactFields,
   notificationFields,
   parameterFields,
   pipelineFields,
   triggerTypes,
-} from '../../../src/stage-types/pipeline-parts.ts'
+} from '@fairlead/model/stage-types/pipeline-parts.ts'
 import type { TextPlace } from './definition-text.ts'
 import { type Path, valueAt } from './json-path.ts'
 import { descriptionOf, type FieldDescription, refIdOf, type StageTypes, stagesOf, titleOfStage } from './stages.ts'

@@ -1,6 +1,7 @@
 /** Two versions of a definition: what changed, in sentences, and both texts one click behind. */
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
-import type { JsonObject } from '../../../src/json/values.ts'
 import { Name } from '../components/text.tsx'
 import { showHidden } from '../model/names.ts'
 import { withoutStamps } from './changes.ts'

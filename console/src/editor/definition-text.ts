@@ -1,4 +1,6 @@
 /** Definitions as text, JSON or YAML: read, written, searched for places, edited; and files of manifests. */
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { batch } from '@preact/signals'
 import {
   type Document,
@@ -15,7 +17,6 @@ import {
   stringify,
   visit,
 } from 'yaml'
-import type { JsonObject } from '../../../src/json/values.ts'
 import { parseExactly } from '../model/exact-json.ts'
 import type { Draft } from './draft.ts'
 import type { Path } from './json-path.ts'

@@ -1,7 +1,7 @@
 /** Changes of a definition for readers: by stage, parameter and trigger, with the fields of each; and its revisions. */
 
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
-import { labelOf } from '../../../src/stage-types/labels.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { labelOf } from '@fairlead/model/stage-types/labels.ts'
 import { stageWord } from '../model/names.ts'
 import { type DefinitionChange, type KeyPath, listChanges, orderKey, partLists, stamps, withoutStamps } from './changes.ts'
 

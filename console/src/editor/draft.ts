@@ -1,6 +1,7 @@
 /** The working copy of a pipeline: its views read signals, and change the definition, which is immutable, by steps that can be undone. */
+
+import { type JsonObject, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { batch, computed, type Signal, signal } from '@preact/signals'
-import { type JsonObject, objectOf, scalarOf } from '../../../src/json/values.ts'
 import { type Choose, listChanges, mergeDefinitions, withoutStamps } from './changes.ts'
 import { isSamePath, isSameValue, type Path, valueAt, withValueAt } from './json-path.ts'
 import { findProblems, type Problem } from './problems.ts'

@@ -1,7 +1,8 @@
 /** What each expression of the draft would give with the results of a run, and whether the engine accepts the draft. */
+
+import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { type JsonObject, scalarOf } from '../../../src/json/values.ts'
 import { type ApiError, asApiError, client, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { Button } from '../components/button.tsx'

@@ -1,6 +1,7 @@
 /** Above the views of the editor: how the draft differs from what is stored, what can be done with it, and what stands in the way of a save. */
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { useLocation } from 'preact-iso/router'
-import type { JsonObject } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { saveOperation, useDenial, useStartDenial } from '../api/rights.ts'

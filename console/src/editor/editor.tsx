@@ -1,7 +1,8 @@
 /** The pipeline editor: one draft, and its views in tabs that are loaded when they are opened. */
+
+import { type JsonObject, numberOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { type JsonObject, numberOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { saveOperation, useDenial } from '../api/rights.ts'

@@ -1,10 +1,10 @@
 /** Forms of the objects of a definition: parts made by hand, and fields by their description. */
 
+import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { namesOf } from '@fairlead/model/stage-types/description.ts'
+import { labelOf } from '@fairlead/model/stage-types/labels.ts'
 import { type ComponentChildren, createContext, type FunctionComponent } from 'preact'
 import { useContext, useId, useRef, useState } from 'preact/hooks'
-import { type JsonObject, objectOf } from '../../../src/json/values.ts'
-import { namesOf } from '../../../src/stage-types/description.ts'
-import { labelOf } from '../../../src/stage-types/labels.ts'
 import { Check, Field } from '../components/form-fields.tsx'
 import { useChoices } from './choices.ts'
 import type { Draft } from './draft.ts'

@@ -1,8 +1,8 @@
 /** The stages as a graph, beside the form of the selected one or the settings of the pipeline. */
 
+import { objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { ActionButton } from '../components/button.tsx'
 import { Graph, type GraphItem } from '../components/graph.tsx'
 import { announcement } from '../components/notices.tsx'

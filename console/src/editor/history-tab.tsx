@@ -1,8 +1,8 @@
 /** Changes of the pipeline: those of the draft, and who saved what and when. A restored revision becomes the draft. */
 
+import { numberOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
-import { numberOf, scalarOf } from '../../../src/json/values.ts'
 import { useLive } from '../api/live.ts'
 import { ActionButton, Button } from '../components/button.tsx'
 import { EmptyState, Loaded, Panel } from '../components/screen.tsx'

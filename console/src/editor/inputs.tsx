@@ -1,7 +1,8 @@
 /** Inputs for the kinds of values that definitions hold. Each takes a value and reports the next one; undefined removes it. */
+
+import { objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { AriaAttributes, FunctionComponent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
-import { objectOf, scalarOf } from '../../../src/json/values.ts'
 import { apiPath } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { CopyButton, IconButton } from '../components/button.tsx'

@@ -1,7 +1,8 @@
 /** Lists of objects of one kind, each of which opens as a form. */
+
+import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type JsonObject, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { Banner, Button, IconButton } from '../components/button.tsx'
 import { Icon, Name } from '../components/text.tsx'
 import { plural } from '../words.ts'

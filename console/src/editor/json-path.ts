@@ -1,5 +1,5 @@
 /** Places in a definition, and changes there that leave everything else as it is: unknown fields, order of keys. */
-import type { JsonObject } from '../../../src/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 
 /** Keys and positions from the definition, such as `['stages', 3, 'capacity', 'max']`. */
 export type Path = readonly (string | number)[]

@@ -1,8 +1,9 @@
 /** Where a new pipeline begins: with a template, empty, as a copy, or from text. */
+
+import { scalarOf } from '@fairlead/base/json/values.ts'
 import type { FunctionComponent } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { providerOf } from '../api/cloud-providers.ts'

@@ -1,6 +1,7 @@
 /** Drafts of this tab: in memory while the page lives, and in `sessionStorage` for a reload and a login. */
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { effect } from '@preact/signals'
-import type { JsonObject } from '../../../src/json/values.ts'
 import { user } from '../api/session.ts'
 import { parseExactly } from '../model/exact-json.ts'
 import { Draft, type KeptDraft } from './draft.ts'

@@ -1,6 +1,6 @@
 /** What can be done with a stored pipeline as a whole: copy, rename, disable, move, delete. */
 
-import { type JsonObject, scalarOf } from '../../../src/json/values.ts'
+import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { to } from '../address.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'

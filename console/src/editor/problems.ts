@@ -1,9 +1,9 @@
 /** What is wrong with a definition, by the descriptions of its fields; values of expressions are known later. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
-import { findProblemsIn } from '../../../src/stage-types/check-stage.ts'
-import type { Field } from '../../../src/stage-types/description.ts'
-import { parameterFields, triggerTypes } from '../../../src/stage-types/pipeline-parts.ts'
+import { type JsonObject, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { findProblemsIn } from '@fairlead/model/stage-types/check-stage.ts'
+import type { Field } from '@fairlead/model/stage-types/description.ts'
+import { parameterFields, triggerTypes } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { checkStage, missing, wrong } from './forms/checks.ts'
 import type { Path } from './json-path.ts'
 import {

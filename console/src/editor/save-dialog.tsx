@@ -1,7 +1,8 @@
 /** Saves a draft: what it changes, and the choices where another user saved or deleted the pipeline. Nothing of theirs is overwritten. */
+
+import { type JsonObject, numberOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { type JsonObject, numberOf, scalarOf } from '../../../src/json/values.ts'
 import { asApiError } from '../api/client.ts'
 import { Button, copyText } from '../components/button.tsx'
 import { FormDialog } from '../components/form-dialog.tsx'

@@ -1,13 +1,13 @@
 /** Settings of a pipeline by section, and its lists that stages have as well. */
 
-import { type JsonObject, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { type JsonObject, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import {
   expectedArtifactFields,
   notificationFields,
   parameterFields,
   pipelineFields,
   triggerTypes,
-} from '../../../src/stage-types/pipeline-parts.ts'
+} from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { ChoiceField } from '../components/form-fields.tsx'
 import { Panel } from '../components/screen.tsx'
 import { freeName } from '../model/names.ts'

@@ -1,6 +1,6 @@
 /** The form of one stage: what every stage has, and the fields of its type. */
 
-import { scalarOf } from '../../../src/json/values.ts'
+import { scalarOf } from '@fairlead/base/json/values.ts'
 import { Banner } from '../components/button.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
 import { Panel } from '../components/screen.tsx'

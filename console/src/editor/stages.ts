@@ -1,7 +1,7 @@
 /** Stages of a definition: who requires whom, and changes that keep the graph whole. */
 
-import { type JsonObject, listOf, objectOf, scalarOf } from '../../../src/json/values.ts'
-import type { Field, StageDescription } from '../../../src/stage-types/description.ts'
+import { type JsonObject, listOf, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
+import type { Field, StageDescription } from '@fairlead/model/stage-types/description.ts'
 import { levelsOf } from '../model/stage-links.ts'
 
 export interface StageNode {

@@ -1,6 +1,6 @@
 /** Pipelines in the store: read, and written. */
 
-import { type JsonObject, scalarOf } from '../../../src/json/values.ts'
+import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { ApiError, actionHeaders, asApiError, client, type Schemas, unwrap, warningsOf } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'
 import { reportWarning } from '../components/notices.tsx'

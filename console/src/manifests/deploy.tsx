@@ -1,6 +1,7 @@
 /** Manifests are written, then planned; nothing is deployed before the plan was seen. */
+
+import { fieldAt, type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
-import { fieldAt, type JsonObject, scalarOf } from '../../../src/json/values.ts'
 import { type Change, objectKey, submitTask } from '../api/actions.ts'
 import { ApiError, client, unwrap } from '../api/client.ts'
 import { changeOperation, useDenial } from '../api/rights.ts'

@@ -1,6 +1,6 @@
 /** Revisions of a manager: image and age of each, what differs from the current one, and the way back. */
 
-import { objectOf } from '../../../src/json/values.ts'
+import { objectOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { Button } from '../components/button.tsx'
 import { DataTable } from '../components/data-table.tsx'

@@ -1,6 +1,7 @@
 /** One object of a provider with manifests: its state and why, its history, events, logs and manifest, and what can be done to it. */
+
+import { objectOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
-import { objectOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import type { ScreenProps } from '../address.ts'
 import { PendingChip } from '../components/actions.tsx'
 import { Banner } from '../components/button.tsx'

@@ -1,6 +1,6 @@
 /** What pages say first about objects in clusters: clusters that do not answer, and objects that were changed since their deployment. */
 
-import { objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { Banner } from '../components/button.tsx'

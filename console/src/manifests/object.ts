@@ -1,6 +1,6 @@
 /** What the screens say about an object, read from its manifest and its status. */
 
-import { fieldAt, type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { fieldAt, type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import type { Status } from '../model/execution.ts'
 

@@ -1,6 +1,6 @@
 /** Objects that a stage names in its context and outputs, and what its plan changes in them. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Stage } from '../model/execution.ts'
 import { lowerFirst, type ObjectPlace, placeIn, toFullName } from './object.ts'
 

@@ -1,6 +1,6 @@
 /** The state of an object: facts by its kind, conditions, containers or pods, what it sends traffic to, and its events. */
 
-import { fieldAt, objectsOf, scalarOf } from '../../../src/json/values.ts'
+import { fieldAt, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import { DataTable } from '../components/data-table.tsx'

@@ -1,6 +1,6 @@
 /** Reads about objects with manifests, shared by their screens. */
 
-import { numberOf, objectOf, scalarOf } from '../../../src/json/values.ts'
+import { numberOf, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { objectKey, pendingOf } from '../api/actions.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { type Live, useLive } from '../api/live.ts'

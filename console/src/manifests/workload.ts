@@ -1,5 +1,5 @@
 /** Managers, the server groups that they own, and the revisions that those are. */
-import { fieldAt, numberOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { fieldAt, numberOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { accountOf, countsOf, type ServerGroup } from '../model/server-groups.ts'
 import { bareName, isSameObject, type ObjectPlace } from './object.ts'
 

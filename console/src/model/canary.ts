@@ -1,6 +1,6 @@
 /** A canary analysis as kayenta reports it, for readers: the verdict in a sentence, groups, and what each metric says. */
 
-import { fieldAt, type JsonObject, listOf, numberOf, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
+import { fieldAt, type JsonObject, listOf, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { type Execution, executionStatus, reasonIn, type Stage, type Status } from './execution.ts'
 
 export type Metric = ReturnType<typeof toMetric>

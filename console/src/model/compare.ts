@@ -1,6 +1,6 @@
 /** What changed from one run of a pipeline to a later one: in sentences, and as the values of both records. */
 
-import { type JsonObject, objectOf, scalarOf } from '../../../src/json/values.ts'
+import { type JsonObject, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { describeChanges as describeFields, type Revision, showValue } from '../editor/describe-changes.ts'
 import { durationOf, type Execution, executionStatus, isComplete, type Stage, startedBy, titleOf } from './execution.ts'
 import { repositoryUrl, triggerWord } from './runs.ts'

@@ -1,7 +1,8 @@
 /** A deployment as its run tells it: which server groups came and went, and when; and how traffic is shared now. */
-import { imageOfStage } from '../../../src/environments/images.ts'
-import { textsOf } from '../../../src/json/values.ts'
-import { describeEffect, type Effect, effectsOf, isEnd } from '../../../src/stage-types/effect.ts'
+
+import { textsOf } from '@fairlead/base/json/values.ts'
+import { imageOfStage } from '@fairlead/model/environments/images.ts'
+import { describeEffect, type Effect, effectsOf, isEnd } from '@fairlead/model/stage-types/effect.ts'
 import { type Execution, isComplete, type Kind, type Stage, stageStatus, titleOf } from './execution.ts'
 import { versionIn } from './server-groups.ts'
 

@@ -1,6 +1,7 @@
 /** Which version an environment runs of an application, and how environments differ. */
-import { runningOf, toGroup } from '../../../src/environments/running.ts'
-import { type JsonObject, objectsOf, scalarOf } from '../../../src/json/values.ts'
+
+import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { runningOf, toGroup } from '@fairlead/model/environments/running.ts'
 import type { components } from '../api/schema.d.ts'
 import { isKind } from '../manifests/object.ts'
 import { splitList } from './names.ts'

@@ -1,5 +1,5 @@
 /** Edits of a stored document, each with what it replaces, so that a change by another user is noticed when it is saved. */
-import type { JsonObject } from '../../../src/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 
 export interface Edit {
   readonly from: unknown

@@ -1,6 +1,6 @@
 /** What the console derives from an execution: order and nesting of stages, what waits, what failed and why. */
 
-import { objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { toReason } from './names.ts'
 import { levelsOf, linksOf } from './stage-links.ts'

@@ -1,6 +1,7 @@
 /** Load balancers and security groups as their forms edit them, and the jobs that store them. */
-import { imagesIn } from '../../../src/environments/images.ts'
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import { imagesIn } from '@fairlead/model/environments/images.ts'
 import type { components } from '../api/schema.d.ts'
 import { accountIn, targetsOf } from './deployments.ts'
 

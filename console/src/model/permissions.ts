@@ -1,5 +1,5 @@
 /** Permissions of an application as rows: a role, and which rights it has. */
-import { objectOf, textsOf } from '../../../src/json/values.ts'
+import { objectOf, textsOf } from '@fairlead/base/json/values.ts'
 
 const rights = ['READ', 'EXECUTE', 'WRITE'] as const
 type ApplicationRight = (typeof rights)[number]

@@ -1,6 +1,6 @@
 /** Pipelines: filters of a list of them, and their triggers in words. */
 
-import { type JsonObject, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { type JsonObject, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { type Execution, isComplete, newestFirst } from './execution.ts'
 

@@ -1,6 +1,7 @@
 /** What this user opens, uses and marks in this browser, for Home, lists and the search. */
+
+import { textsOf } from '@fairlead/base/json/values.ts'
 import { signal } from '@preact/signals'
-import { textsOf } from '../../../src/json/values.ts'
 import { user } from '../api/session.ts'
 import { loadStored, store } from './stored.ts'
 

@@ -1,6 +1,7 @@
 /** What a run has deployed, and the environments of accounts: apart from what reads server groups, which the home page does not. */
-import { imageOfStage, imagesIn } from '../../../src/environments/images.ts'
-import { scalarOf } from '../../../src/json/values.ts'
+
+import { scalarOf } from '@fairlead/base/json/values.ts'
+import { imageOfStage, imagesIn } from '@fairlead/model/environments/images.ts'
 import type { components } from '../api/schema.d.ts'
 import type { Execution } from './execution.ts'
 

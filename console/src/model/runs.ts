@@ -1,6 +1,6 @@
 /** Lists of runs: what an address asks of the API, and what a row says. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
+import { type JsonObject, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { Execution } from './execution.ts'
 
 type Query = Readonly<Record<string, string | undefined>>

@@ -1,6 +1,6 @@
 /** Server groups as the overview of an application shows them. */
 
-import { numberOf, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { numberOf, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { components } from '../api/schema.d.ts'
 import { isFullName } from '../manifests/object.ts'
 import { instanceStatus, type Status } from './execution.ts'

@@ -1,5 +1,5 @@
 /** How stages refer to each other: their order, what leads to what, and what is alike. */
-import { scalarOf, textsOf } from '../../../src/json/values.ts'
+import { scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 
 /** A stage of a definition or of an execution. */
 interface Linked {

@@ -1,6 +1,6 @@
 /** Where the output of a stage is, and what it has deployed. */
 
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Stage } from './execution.ts'
 
 type Place = { readonly account: string; readonly region: string }

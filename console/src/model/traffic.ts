@@ -1,5 +1,5 @@
 /** Server groups of a cluster as a picture: their instances, and how they share the traffic, now or when a run ended. */
-import { type JsonObject, numberOf, objectOf, objectsOf } from '../../../src/json/values.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import type { Deployment } from './deployment.ts'
 import { instanceStatus, type Status } from './execution.ts'
 import {

@@ -1,8 +1,9 @@
 /** Settings of an application, a tab for each kind; edits of all tabs are reviewed and saved together. */
+
+import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { type JsonObject, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import type { ScreenProps } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { actionHeaders, client, warningsOf } from '../api/client.ts'

@@ -1,8 +1,8 @@
 /** The overview of an application, what serves now and what changes, and the screen of one cluster. */
 
+import { objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { pendingTasks } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'

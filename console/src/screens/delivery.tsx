@@ -1,6 +1,6 @@
 /** How an application is delivered: its canary analyses and their configurations; and the report of one analysis. */
 
-import { numberOf, scalarOf } from '../../../src/json/values.ts'
+import { numberOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'

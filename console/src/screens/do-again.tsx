@@ -1,6 +1,6 @@
 /** The action of a task once more: its dialog, filled with what the task did. */
 
-import { type JsonObject, objectOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { type JsonObject, objectOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Task } from '../api/actions.ts'
 import { hasForm, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'

@@ -1,7 +1,8 @@
 /** The dialog that creates or changes a project, and the parts of one. */
+
+import { type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { type JsonObject, textsOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { completeTask, objectKey } from '../api/actions.ts'
 import { ApiError, client, type Schemas, unwrap } from '../api/client.ts'

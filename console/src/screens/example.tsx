@@ -1,7 +1,8 @@
 /** The first deployment of a new installation: a small web program, with all that belongs to it, in one step. */
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import type { JsonObject } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { type Change, completeTask, objectKey } from '../api/actions.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'

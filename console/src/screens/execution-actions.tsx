@@ -1,7 +1,8 @@
 /** What can be done to an execution and its stages, with what each says before it is done; and the judgment that waits. */
+
+import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { type JsonObject, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { ApiError, actionHeaders, client, unwrap } from '../api/client.ts'
 import { refreshMatching } from '../api/live.ts'

@@ -1,6 +1,7 @@
 /** One execution: where it is, why it failed, what can be done. */
+
+import { objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useMemo, useState } from 'preact/hooks'
-import { objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { useRunsOf } from '../api/pipelines.ts'

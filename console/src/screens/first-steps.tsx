@@ -1,6 +1,6 @@
 /** What a new installation offers first. */
 
-import { objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { providerOf, useAccounts, useCloudProviders } from '../api/cloud-providers.ts'
 import { Button } from '../components/button.tsx'
 import { openDialog } from '../components/dialog.tsx'

@@ -1,6 +1,6 @@
 /** Whether the platform is well: readiness, findings with their fixes for administrators, services and numbers. */
 
-import { textsOf } from '../../../src/json/values.ts'
+import { textsOf } from '@fairlead/base/json/values.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'
 import { user } from '../api/session.ts'

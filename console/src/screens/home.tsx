@@ -1,10 +1,11 @@
 /** Home: what waits for the reader, what failed, what runs, and what was deployed. */
+
+import { scalarOf } from '@fairlead/base/json/values.ts'
+import { labelOf } from '@fairlead/model/environments/images.ts'
+import { inOrder } from '@fairlead/model/environments/order.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { labelOf } from '../../../src/environments/images.ts'
-import { inOrder } from '../../../src/environments/order.ts'
-import { scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useAccounts } from '../api/cloud-providers.ts'
 import { type Live, refreshAll, useLive } from '../api/live.ts'

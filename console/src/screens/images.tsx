@@ -1,6 +1,7 @@
 /** Images: what was made from what, and where it runs. */
+
+import { numberOf, objectOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { useLocation } from 'preact-iso/router'
-import { numberOf, objectOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'

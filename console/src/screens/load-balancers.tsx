@@ -1,6 +1,6 @@
 /** Load balancers of an application, or of everything that the reader may see: where they listen, and who receives their traffic. */
 
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import type { Schemas } from '../api/client.ts'

@@ -1,7 +1,8 @@
 /** One pipeline: what it does, how its last runs went, what starts it, and who changed it. */
+
+import { type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
-import { type JsonObject, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { usePipelines, useRunsOf } from '../api/pipelines.ts'

@@ -1,7 +1,8 @@
 /** The pipelines of an application: health of each at a glance, the start of one, and events of their triggers. */
+
+import { scalarOf } from '@fairlead/base/json/values.ts'
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { useLive } from '../api/live.ts'

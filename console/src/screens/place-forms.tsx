@@ -1,6 +1,7 @@
 /** The forms that create or change a load balancer or a security group, and the menu of one. */
+
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { useState } from 'preact/hooks'
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { type Change, completeTask, objectKey } from '../api/actions.ts'
 import {
   type CloudProvider,

@@ -1,7 +1,8 @@
 /** Programs that run somewhere, each with its details and its output: instances of server groups, and jobs that pipelines run once. */
+
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso/router'
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import type { Schemas } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'

@@ -1,6 +1,7 @@
 /** Why a run has failed: the cause, the last output of what failed, and what changed since the last success. */
+
+import { scalarOf } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren } from 'preact'
-import { scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'
 import { useLive } from '../api/live.ts'

@@ -1,8 +1,9 @@
 /** The head of a run: its state, who or what started it with which values, and what it has deployed. */
+
+import { objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { client, unwrap } from '../api/client.ts'
 import { ActionButton, CopyButton, IconButton } from '../components/button.tsx'

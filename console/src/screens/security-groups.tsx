@@ -1,6 +1,6 @@
 /** Security groups, which say who may open connections: of an application, or of everything that the reader may see. */
 
-import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
+import { type JsonObject, objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { DataTable } from '../components/data-table.tsx'

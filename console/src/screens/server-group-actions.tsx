@@ -1,6 +1,6 @@
 /** What can be done to a server group and its instances, with what each says before it is done. */
 
-import { type JsonObject, numberOf, objectOf, scalarOf } from '../../../src/json/values.ts'
+import { type JsonObject, numberOf, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { to } from '../address.ts'
 import { objectKey, pendingOf } from '../api/actions.ts'
 import { useCloudProvider } from '../api/cloud-providers.ts'

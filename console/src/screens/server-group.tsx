@@ -1,6 +1,7 @@
 /** One server group: its instances, details and events. */
+
+import { objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useLocation } from 'preact-iso/router'
-import { objectOf, scalarOf } from '../../../src/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { PendingChip } from '../components/actions.tsx'

@@ -1,8 +1,9 @@
 /** Tabs of the settings of an application: fields of its forms, revisions, deletion. */
+
+import { type JsonObject, numberOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import { channels } from '@fairlead/model/stage-types/pipeline-parts.ts'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { type JsonObject, numberOf, objectsOf, scalarOf, textsOf } from '../../../src/json/values.ts'
-import { channels } from '../../../src/stage-types/pipeline-parts.ts'
 import { to } from '../address.ts'
 import { objectKey } from '../api/actions.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'

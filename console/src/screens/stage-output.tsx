@@ -1,7 +1,8 @@
 /** What a stage has written, or its last lines; and where what its messages name leads. */
+
+import { objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import type { VNode } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { objectOf, scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
 import { toText } from '../api/output.ts'

@@ -1,6 +1,6 @@
 /** The selected stage: what it did, why it failed, what can be done. */
 
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { to } from '../address.ts'
 import { urlOf } from '../api/client.ts'
 import { hasManifests, useCloudProviders } from '../api/cloud-providers.ts'

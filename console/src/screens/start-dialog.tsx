@@ -1,7 +1,8 @@
 /** Starts a pipeline with valid parameters. */
+
+import { objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { objectOf, objectsOf, scalarOf } from '../../../src/json/values.ts'
 import { to } from '../address.ts'
 import { ApiError, actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { useLive } from '../api/live.ts'

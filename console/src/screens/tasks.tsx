@@ -1,6 +1,6 @@
 /** What was done to an application by hand or by tools: the list, and one task with its error first. */
 
-import { objectOf, scalarOf } from '../../../src/json/values.ts'
+import { objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { type ScreenProps, to } from '../address.ts'
 import { failureOf, type Task } from '../api/actions.ts'
 import { actionHeaders, client, unwrap } from '../api/client.ts'

@@ -3,7 +3,7 @@ import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { watchCertificate } from '../../../src/tls/listener-certificate.ts'
+import { watchCertificate } from '../../../packages/base/tls/listener-certificate.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

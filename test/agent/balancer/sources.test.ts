@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { shownAddress, toSources } from '../../../src/agent/balancer/sources.ts'
+import { shownAddress, toSources } from '../../../packages/agent/balancer/sources.ts'
 
 const networks = ['10.0.0.0/8', 'fe80::/10']
 const addresses: [address: string | undefined, isAllowed: boolean][] = [

@@ -5,15 +5,15 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net'
 import { resolve } from 'node:path'
 import type { TestContext } from 'node:test'
-import { Balancers } from '../../../src/agent/balancer/balancers.ts'
-import type { Bounds } from '../../../src/agent/balancer/bounds.ts'
+import { Balancers } from '../../../packages/agent/balancer/balancers.ts'
+import type { Bounds } from '../../../packages/agent/balancer/bounds.ts'
 import type {
   DesiredListener,
   DesiredLoadBalancer,
   DesiredMember,
   HealthCheck,
   ObservedMember,
-} from '../../../src/net/agent-protocol.ts'
+} from '../../../packages/base/net/agent-protocol.ts'
 import { freePort } from '../../support/free-port.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

@@ -18,9 +18,9 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { ImageStore, imageMigrations } from '../../../src/backends/images/image-store.ts'
-import { adoptImage } from '../../../src/backends/infrastructure/providers/local/bakes/bake-image.ts'
-import type { Bake } from '../../../src/backends/infrastructure/providers/local/bakes/bake-store.ts'
+import { ImageStore, imageMigrations } from '../../../packages/providers/images/image-store.ts'
+import { adoptImage } from '../../../packages/providers/local/bakes/bake-image.ts'
+import type { Bake } from '../../../packages/providers/local/bakes/bake-store.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 
 const needsRoot = process.getuid?.() === 0 ? false : 'only root can give files to another user'

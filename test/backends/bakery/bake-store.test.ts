@@ -2,12 +2,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import {
-  type Bake,
-  BakeStore,
-  bakeMigrations,
-  removedLog,
-} from '../../../src/backends/infrastructure/providers/local/bakes/bake-store.ts'
+import { type Bake, BakeStore, bakeMigrations, removedLog } from '../../../packages/providers/local/bakes/bake-store.ts'
 
 function openStore(bounds: { bakes: number; logLength: number }) {
   const db = new DatabaseSync(':memory:')

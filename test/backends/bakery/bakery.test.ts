@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { bakeryBackend } from '../../../src/backends/bakery/bakery.ts'
+import { bakeryBackend } from '../../../packages/providers/bakery/bakery.ts'
 import { startBackends } from '../../support/backends.ts'
 
 async function startBakery(t: TestContext) {

@@ -45,10 +45,10 @@ function openShelf(name: string): BuildServer {
 
 test('a build server is a file and a line', async (t) => {
   const { files } = walkthrough('A build server')
-  assert.ok(files.includes('src/backends/builds/build-server.ts') && files.includes('src/backends/builds/build-servers.ts'))
+  assert.ok(files.includes('packages/builds/build-server.ts') && files.includes('packages/builds/build-servers.ts'))
   const { program, add, list } = extendProgram(t)
   add('src/backends/builds/shelf.ts', shelf)
-  list('src/backends/builds/build-servers.ts', {
+  list('packages/builds/build-servers.ts', {
     import: "import { shelfType } from './shelf.ts'",
     after: 'export const buildServerTypes: readonly BuildServerType[] = [',
     entry: 'shelfType,',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { buildsBackend } from '../../../src/backends/builds/builds.ts'
+import { buildsBackend } from '../../../packages/builds/builds.ts'
 import { startBackends } from '../../support/backends.ts'
 
 async function startBuilds(t: TestContext) {

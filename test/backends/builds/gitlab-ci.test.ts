@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { gitlabCiType } from '../../../src/backends/builds/gitlab-ci/gitlab-ci.ts'
-import type { JsonObject } from '../../../src/json/values.ts'
+import type { JsonObject } from '../../../packages/base/json/values.ts'
+import { gitlabCiType } from '../../../packages/builds/gitlab-ci/gitlab-ci.ts'
 import { createServerContext, startExchangeServer } from './exchanges.ts'
 
 const token = 'glpat-of-the-test'

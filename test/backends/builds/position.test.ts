@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dueBuilds, nextPosition, type Position } from '../../../src/backends/builds/polls/position.ts'
+import { dueBuilds, nextPosition, type Position } from '../../../packages/builds/polls/position.ts'
 
 const rules = { handlesFirstBuilds: true, lookBackMs: 600, nowMs: 10_000 }
 

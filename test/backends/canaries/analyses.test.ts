@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { canariesBackend } from '../../../src/backends/canaries/canaries.ts'
+import { canariesBackend } from '../../../packages/engine/canaries/canaries.ts'
 import { startBackends } from '../../support/backends.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { InTurn, Reply, silence, startUpstream } from '../../support/upstream.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canariesBackend } from '../../../src/backends/canaries/canaries.ts'
+import { canariesBackend } from '../../../packages/engine/canaries/canaries.ts'
 import { startBackends } from '../../support/backends.ts'
 
 const given = { name: 'web-golden', applications: ['web'], metrics: [], judge: { name: 'NetflixACAJudge-v1.0' } }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { environmentMisfits } from '../../../src/backends/definitions/declared-environments.ts'
+import { environmentMisfits } from '../../../packages/engine/definitions/declared-environments.ts'
 import { at } from '../orchestration/support.ts'
 import { type Fields, namesAt, startStore } from './store.ts'
 

@@ -1,7 +1,7 @@
 /** The store judges whoever a call acts for, whatever was judged before: WRITE on what is changed, as it is and as it will be. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
-import type { CallService } from '../../../src/ports/service-call.ts'
+import type { CallService } from '../../../packages/ports/service-call.ts'
 import { type Fields, type Store, startStore } from './store.ts'
 
 const grants = (name: string, ...authorizations: string[]) => ({ name, authorizations })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
-import { findApplicationNameObjection } from '../../../src/names/application-name.ts'
-import { findCharacterObjection } from '../../../src/names/user-name.ts'
+import { findApplicationNameObjection } from '../../../packages/base/names/application-name.ts'
+import { findCharacterObjection } from '../../../packages/base/names/user-name.ts'
 import { type Fields, startStore } from './store.ts'
 
 const environmentWith = (constraint: string) =>

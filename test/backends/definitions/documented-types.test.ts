@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { z } from 'zod'
-import { ApplicationAttributes, Project, SnapshotModel } from '../../../src/environments/application-models.ts'
+import { ApplicationAttributes, Project, SnapshotModel } from '../../../packages/model/environments/application-models.ts'
 import {
   NotificationSettings,
   Pipeline,
   PipelineStage,
   PipelineTemplate,
   PipelineTrigger,
-} from '../../../src/environments/pipeline-models.ts'
+} from '../../../packages/model/environments/pipeline-models.ts'
 import { type Fields, startStore } from './store.ts'
 
 interface Kind {

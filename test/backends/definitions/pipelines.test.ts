@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonObject } from '../../../src/json/values.ts'
+import type { JsonObject } from '../../../packages/base/json/values.ts'
 import { defaults } from '../../support/backend-settings.ts'
 import { type Fields, namesAt, type Store, startStore } from './store.ts'
 

@@ -1,8 +1,8 @@
 /** A definition store in the test's process, with short forms of what its tests do most. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import type { ServiceAnswer } from '../../../src/ports/service-call.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import type { ServiceAnswer } from '../../../packages/ports/service-call.ts'
 import { type BackendsOptions, startBackends } from '../../support/backends.ts'
 
 export type Fields = Record<string, unknown>

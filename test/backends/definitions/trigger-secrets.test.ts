@@ -1,9 +1,9 @@
 /** Secrets of triggers: readers of definitions get masks, and saves with masks keep what is stored. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
-import { backendHeader } from '../../../src/backends/requests/request-caller.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import { orchestrationBackend } from '../../../packages/engine/orchestration/orchestration.ts'
+import { backendHeader } from '../../../packages/ports/requests/request-caller.ts'
 import { startBackends } from '../../support/backends.ts'
 import { at } from '../orchestration/support.ts'
 import { type Fields, type Store, startStore } from './store.ts'

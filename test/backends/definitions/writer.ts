@@ -1,9 +1,9 @@
 /** A process of its own that saves pipelines without end and prints what the store acknowledged, until it is killed. */
 import { join } from 'node:path'
 import pino from 'pino'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import { createBackendServer } from '../../../src/backends/hosting/server.ts'
-import { openDatabase } from '../../../src/storage/database.ts'
+import { createBackendServer } from '../../../packages/app/hosting/server.ts'
+import { openDatabase } from '../../../packages/base/storage/database.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
 import { defaults } from '../../support/backend-settings.ts'
 
 const dataDir = process.argv[2] as string

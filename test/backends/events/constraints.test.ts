@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pino from 'pino'
-import { describeUnsatisfied } from '../../../src/backends/events/constraints.ts'
-import { createPatterns } from '../../../src/backends/events/event-patterns.ts'
-import type { JsonObject } from '../../../src/json/values.ts'
+import type { JsonObject } from '../../../packages/base/json/values.ts'
+import { describeUnsatisfied } from '../../../packages/engine/events/constraints.ts'
+import { createPatterns } from '../../../packages/engine/events/event-patterns.ts'
 
 const patterns = createPatterns({ log: pino({ level: 'silent' }) })
 const body = { a: { b: [{ c: 'x1' }, { c: 'y2' }] }, n: 7, off: false, nothing: null, list: ['red', 'blue'], 'a.b': 'flat' }

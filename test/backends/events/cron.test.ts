@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseCron } from '../../../src/backends/events/cron/expression.ts'
-import { nextTime } from '../../../src/backends/events/cron/next-time.ts'
-import { withoutSpread } from '../../../src/backends/events/cron/spread.ts'
-import { validateCron } from '../../../src/backends/events/cron/validation.ts'
-import { createEventsBackend } from '../../../src/backends/events/events.ts'
+import { parseCron } from '../../../packages/engine/events/cron/expression.ts'
+import { nextTime } from '../../../packages/engine/events/cron/next-time.ts'
+import { withoutSpread } from '../../../packages/engine/events/cron/spread.ts'
+import { validateCron } from '../../../packages/engine/events/cron/validation.ts'
+import { createEventsBackend } from '../../../packages/engine/events/events.ts'
 import { startBackends } from '../../support/backends.ts'
 
 function next(expression: string, after = '2026-01-01T00:00:00Z', timeZone = 'UTC'): string | undefined {

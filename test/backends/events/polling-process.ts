@@ -1,12 +1,12 @@
 /** A program that serves events and infrastructure, and polls, until it is killed. Arguments: data directory, address of other services. */
 import { join } from 'node:path'
 import pino from 'pino'
-import { createEventsBackend } from '../../../src/backends/events/events.ts'
-import { createBackendServer } from '../../../src/backends/hosting/server.ts'
-import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
-import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
-import type { CallService } from '../../../src/ports/service-call.ts'
-import { openDatabase } from '../../../src/storage/database.ts'
+import { createBackendServer } from '../../../packages/app/hosting/server.ts'
+import { defaultOutsideSettings } from '../../../packages/base/outside/settings.ts'
+import { openDatabase } from '../../../packages/base/storage/database.ts'
+import { createEventsBackend } from '../../../packages/engine/events/events.ts'
+import type { CallService } from '../../../packages/ports/service-call.ts'
+import { createInfrastructureBackend } from '../../../packages/providers/infrastructure/infrastructure.ts'
 import { defaults } from '../../support/backend-settings.ts'
 
 const [dataDir, others] = process.argv.slice(2)

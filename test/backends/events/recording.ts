@@ -1,8 +1,8 @@
 /** A definition store and an orchestrator that remember what they were asked, for tests of the event service. */
 
-import type { JsonObject } from '../../../src/json/values.ts'
-import type { CallService, ServiceAnswer, ServiceCall } from '../../../src/ports/service-call.ts'
-import type { ServiceName } from '../../../src/services/services.ts'
+import type { JsonObject } from '../../../packages/base/json/values.ts'
+import type { ServiceName } from '../../../packages/base/services/services.ts'
+import type { CallService, ServiceAnswer, ServiceCall } from '../../../packages/ports/service-call.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 export interface Recording {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import { createEventsBackend } from '../../../src/backends/events/events.ts'
-import { permissionsBackend } from '../../../src/backends/permissions/permissions.ts'
-import type { SecretSettings } from '../../../src/backends/secrets/settings.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import { createEventsBackend } from '../../../packages/engine/events/events.ts'
+import { permissionsBackend } from '../../../packages/engine/permissions/permissions.ts'
+import type { SecretSettings } from '../../../packages/engine/secrets/settings.ts'
 import { startBackends } from '../../support/backends.ts'
 import { createRecording } from './recording.ts'
 

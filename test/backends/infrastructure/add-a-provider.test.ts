@@ -1,7 +1,7 @@
 /** The walkthrough "A cloud provider" of CONTRIBUTING.md, carried out. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject } from '../../../src/json/values.ts'
+import { fieldAt, type JsonObject } from '../../../packages/base/json/values.ts'
 import { extendProgram, walkthrough } from '../../support/extended-program.ts'
 import { startServe } from '../../support/serve.ts'
 import { waitFor } from '../../support/wait-until.ts'
@@ -63,10 +63,10 @@ function openShelf(account: string): CloudProvider {
 
 test('a cloud provider is a folder and a line', async (t) => {
   const { files } = walkthrough('A cloud provider')
-  assert.ok(files.includes('src/backends/infrastructure/providers/all.ts'))
+  assert.ok(files.includes('packages/providers/all.ts'))
   const { program, add, list } = extendProgram(t)
   add('src/backends/infrastructure/providers/shelf/provider.ts', shelf)
-  list('src/backends/infrastructure/providers/all.ts', {
+  list('packages/providers/all.ts', {
     import: "import { shelfProvider } from './shelf/provider.ts'",
     after: 'export const providerTypes: readonly ProviderType[] = [',
     entry: '  shelfProvider,',

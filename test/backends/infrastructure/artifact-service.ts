@@ -1,12 +1,12 @@
 /** The embedded infrastructure with accounts of artifacts. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
-import type { ProviderType } from '../../../src/backends/infrastructure/providers/provider-type.ts'
-import { InfrastructureKeys, toInfrastructureSettings } from '../../../src/backends/infrastructure/setting-keys.ts'
-import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
-import type { JsonObject } from '../../../src/json/values.ts'
-import type { ServiceAnswer } from '../../../src/ports/service-call.ts'
+import type { JsonObject } from '../../../packages/base/json/values.ts'
+import { defaultOutsideSettings } from '../../../packages/base/outside/settings.ts'
+import type { ServiceAnswer } from '../../../packages/ports/service-call.ts'
+import { createInfrastructureBackend } from '../../../packages/providers/infrastructure/infrastructure.ts'
+import { InfrastructureKeys, toInfrastructureSettings } from '../../../packages/providers/infrastructure/setting-keys.ts'
+import type { ProviderType } from '../../../packages/providers/provider-type.ts'
 import { startBackends } from '../../support/backends.ts'
 
 export interface Fetched {

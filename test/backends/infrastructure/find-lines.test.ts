@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findLines } from '../../../src/backends/infrastructure/find-lines.ts'
-import type { ConsoleWish } from '../../../src/net/agent-protocol.ts'
+import type { ConsoleWish } from '../../../packages/base/net/agent-protocol.ts'
+import { findLines } from '../../../packages/providers/infrastructure/find-lines.ts'
 
 function reader(whole: string | Uint8Array, partBytes: number) {
   const bytes = Buffer.from(whole as Uint8Array)

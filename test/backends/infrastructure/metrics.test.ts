@@ -1,8 +1,8 @@
 /** Metrics of server groups of this machine. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TrafficHistory } from '../../../src/agent/traffic-history.ts'
-import { toStatistics } from '../../../src/backends/infrastructure/providers/local/traffic-metrics.ts'
+import { TrafficHistory } from '../../../packages/agent/traffic-history.ts'
+import { toStatistics } from '../../../packages/providers/local/traffic-metrics.ts'
 
 const minuteMs = 60_000
 

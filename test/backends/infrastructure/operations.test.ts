@@ -7,10 +7,10 @@ import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Header } from 'tar'
-import { unpackArchive } from '../../../src/backends/images/unpack.ts'
-import { toProgram, toProgramView } from '../../../src/backends/infrastructure/providers/local/program.ts'
-import type { JsonObject } from '../../../src/json/values.ts'
-import { ImageFile } from '../../../src/ports/image-file.ts'
+import type { JsonObject } from '../../../packages/base/json/values.ts'
+import { ImageFile } from '../../../packages/ports/image-file.ts'
+import { unpackArchive } from '../../../packages/providers/images/unpack.ts'
+import { toProgram, toProgramView } from '../../../packages/providers/local/program.ts'
 import {
   followTask,
   packImage,

@@ -1,9 +1,9 @@
 /** Owners of resources: what the provider says decides, and not what a name parses to. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createInfrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
-import type { OperationType } from '../../../src/backends/infrastructure/operation-type.ts'
-import { fieldAt, fieldOf, type JsonObject, objectsOf } from '../../../src/json/values.ts'
+import { fieldAt, fieldOf, type JsonObject, objectsOf } from '../../../packages/base/json/values.ts'
+import { createInfrastructureBackend } from '../../../packages/providers/infrastructure/infrastructure.ts'
+import type { OperationType } from '../../../packages/providers/infrastructure/operation-type.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 import { createFakeProvider } from '../../support/fake-provider.ts'
 import { waitFor } from '../../support/wait-until.ts'

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { pino } from 'pino'
-import { Desired, desiredMigrations } from '../../../src/backends/infrastructure/providers/local/desired.ts'
-import { PulledImages } from '../../../src/backends/infrastructure/providers/local/pulled-images.ts'
+import { Desired, desiredMigrations } from '../../../packages/providers/local/desired.ts'
+import { PulledImages } from '../../../packages/providers/local/pulled-images.ts'
 
 test('an image is removed later when the runtime does not answer', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })

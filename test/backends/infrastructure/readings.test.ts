@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import type { ObservedInstance, ObservedMember } from '../../../packages/base/net/agent-protocol.ts'
+import { versionOf } from '../../../packages/providers/infrastructure/versions.ts'
+import { writeServerGroupSummary } from '../../../packages/providers/infrastructure/views.ts'
 import {
   Desired,
   desiredMigrations,
   type LocalBalancer,
   type LocalGroup,
   type LocalInstance,
-} from '../../../src/backends/infrastructure/providers/local/desired.ts'
-import { Readings } from '../../../src/backends/infrastructure/providers/local/readings.ts'
-import type { Observation } from '../../../src/backends/infrastructure/providers/local/reconciler.ts'
-import { versionOf } from '../../../src/backends/infrastructure/versions.ts'
-import { writeServerGroupSummary } from '../../../src/backends/infrastructure/views.ts'
-import type { ObservedInstance, ObservedMember } from '../../../src/net/agent-protocol.ts'
+} from '../../../packages/providers/local/desired.ts'
+import { Readings } from '../../../packages/providers/local/readings.ts'
+import type { Observation } from '../../../packages/providers/local/reconciler.ts'
 
 const place = { account: 'dev', region: 'east' }
 const program = {

@@ -1,7 +1,7 @@
 /** Rights that operations of the provider `local` demand: accounts of images, owners of all resources that a description names. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type JsonObject, objectOf } from '../../../src/json/values.ts'
+import { type JsonObject, objectOf } from '../../../packages/base/json/values.ts'
 import { followTask, packImage, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
 
 const place = { credentials: 'staging', region: 'east', cloudProvider: 'local' }

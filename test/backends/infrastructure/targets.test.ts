@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ServerGroup } from '../../../src/backends/infrastructure/model.ts'
-import { findTarget } from '../../../src/backends/infrastructure/targets.ts'
+import type { ServerGroup } from '../../../packages/providers/infrastructure/model.ts'
+import { findTarget } from '../../../packages/providers/infrastructure/targets.ts'
 
 const group = (name: string, createdMs: number | undefined, instances: number) =>
   ({

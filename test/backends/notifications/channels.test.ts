@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject, objectsOf } from '../../../src/json/values.ts'
+import { fieldAt, type JsonObject, objectsOf } from '../../../packages/base/json/values.ts'
 import { type Receiver, type ReceiverAnswer, run, startNotifying, startReceiver, untilDeliveries } from './support.ts'
 
 const links = { ui: 'console', baseUrl: 'https://cd.example' } as const

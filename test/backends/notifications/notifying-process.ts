@@ -1,14 +1,14 @@
 /** A program that serves engine, definitions and events with webhooks until it is killed. Argument: data directory. */
 import { join } from 'node:path'
 import pino from 'pino'
-import type { Backend } from '../../../src/backends/backend.ts'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import { createEventsBackend } from '../../../src/backends/events/events.ts'
-import { createBackendServer } from '../../../src/backends/hosting/server.ts'
-import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
-import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
-import type { CallService } from '../../../src/ports/service-call.ts'
-import { openDatabase } from '../../../src/storage/database.ts'
+import { createBackendServer } from '../../../packages/app/hosting/server.ts'
+import { defaultOutsideSettings } from '../../../packages/base/outside/settings.ts'
+import { openDatabase } from '../../../packages/base/storage/database.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import { createEventsBackend } from '../../../packages/engine/events/events.ts'
+import { orchestrationBackend } from '../../../packages/engine/orchestration/orchestration.ts'
+import type { Backend } from '../../../packages/ports/backend.ts'
+import type { CallService } from '../../../packages/ports/service-call.ts'
 import { defaults } from '../../support/backend-settings.ts'
 
 const [dataDir, holdsBack] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type JsonObject, objectsOf } from '../../../src/json/values.ts'
+import { type JsonObject, objectsOf } from '../../../packages/base/json/values.ts'
 import { createFolder } from '../../support/temporary-folder.ts'
 import { waitFor } from '../../support/wait-until.ts'
 import { executionOf, run, startNotifying, startReceiver, untilDeliveries } from './support.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
-import type { JsonObject } from '../../../src/json/values.ts'
+import type { JsonObject } from '../../../packages/base/json/values.ts'
 import { waitFor } from '../../support/wait-until.ts'
 import { executionOf, run, startNotifying, startReceiver, untilDeliveries } from './support.ts'
 

@@ -1,9 +1,9 @@
 /** A stage has the rights that its user has when it runs; whoever changes, follows or watches a run borrows nobody's. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import type { Execution, Stage } from '../../../src/backends/orchestration/model.ts'
-import type { CallService } from '../../../src/ports/service-call.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import type { Execution, Stage } from '../../../packages/engine/orchestration/model.ts'
+import type { CallService } from '../../../packages/ports/service-call.ts'
 import { at, J, startEngine, type TestEngine, W } from './support.ts'
 
 type Rights = Record<string, string[]>

@@ -1,12 +1,12 @@
 /** A program that serves the engine and the definition store until it is killed. Arguments: data directory, clock offset in ms. */
 import { join } from 'node:path'
 import pino from 'pino'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import { createBackendServer } from '../../../src/backends/hosting/server.ts'
-import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
-import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
-import type { CallService } from '../../../src/ports/service-call.ts'
-import { openDatabase } from '../../../src/storage/database.ts'
+import { createBackendServer } from '../../../packages/app/hosting/server.ts'
+import { defaultOutsideSettings } from '../../../packages/base/outside/settings.ts'
+import { openDatabase } from '../../../packages/base/storage/database.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import { orchestrationBackend } from '../../../packages/engine/orchestration/orchestration.ts'
+import type { CallService } from '../../../packages/ports/service-call.ts'
 import { defaults } from '../../support/backend-settings.ts'
 
 const [dataDir, offsetMs] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nextAllowedTime, parseWindow } from '../../../src/backends/orchestration/allowed-times.ts'
+import { nextAllowedTime, parseWindow } from '../../../packages/engine/orchestration/allowed-times.ts'
 import { startEngine, W } from './support.ts'
 
 /** A Wednesday noon, UTC. */

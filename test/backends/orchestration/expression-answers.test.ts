@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
 import { at, createClock, startEngine, V, W } from './support.ts'
 

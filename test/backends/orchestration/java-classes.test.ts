@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createExpressionMeter } from '../../../src/backends/orchestration/expressions/evaluator.ts'
-import { javaClasses } from '../../../src/backends/orchestration/expressions/java/classes.ts'
-import { objectScope } from '../../../src/backends/orchestration/expressions/scopes.ts'
-import { evaluateTree } from '../../../src/backends/orchestration/expressions/template.ts'
+import { createExpressionMeter } from '../../../packages/engine/orchestration/expressions/evaluator.ts'
+import { javaClasses } from '../../../packages/engine/orchestration/expressions/java/classes.ts'
+import { objectScope } from '../../../packages/engine/orchestration/expressions/scopes.ts'
+import { evaluateTree } from '../../../packages/engine/orchestration/expressions/template.ts'
 
 /** A Tuesday. */
 const now = Date.UTC(2031, 4, 6, 12, 30, 5, 70)

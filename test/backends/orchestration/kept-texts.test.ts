@@ -1,7 +1,7 @@
 /** Texts of executions that lists keep: never older than their version, and never too many. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KeptTexts } from '../../../src/backends/orchestration/routes/kept-texts.ts'
+import { KeptTexts } from '../../../packages/engine/orchestration/routes/kept-texts.ts'
 
 function open() {
   const texts = new KeptTexts()

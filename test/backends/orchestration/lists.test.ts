@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import type { Execution } from '../../../src/backends/orchestration/model.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import type { Execution } from '../../../packages/engine/orchestration/model.ts'
 import { at, type EngineOptions, J, startEngine, type TestEngine, V, W } from './support.ts'
 
 const day = 24 * 3600

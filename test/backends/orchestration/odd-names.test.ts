@@ -1,12 +1,12 @@
 /** Names that objects of JavaScript have from birth, and numbers that its own cannot hold, in what users write. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkClusterSize } from '../../../src/backends/orchestration/stages/infrastructure/cluster-size.ts'
-import type { TaskContext } from '../../../src/backends/orchestration/stages/stage-type.ts'
-import { withDefaultParameters } from '../../../src/backends/orchestration/submission/trigger.ts'
-import { matchesTrigger } from '../../../src/backends/orchestration/trigger-match.ts'
-import { createRegexMeter } from '../../../src/backends/regex/bounded-regex.ts'
-import { parseJson } from '../../../src/json/json.ts'
+import { parseJson } from '../../../packages/base/json/json.ts'
+import { createRegexMeter } from '../../../packages/base/regex/bounded-regex.ts'
+import { checkClusterSize } from '../../../packages/engine/orchestration/stages/infrastructure/cluster-size.ts'
+import type { TaskContext } from '../../../packages/engine/orchestration/stages/stage-type.ts'
+import { withDefaultParameters } from '../../../packages/engine/orchestration/submission/trigger.ts'
+import { matchesTrigger } from '../../../packages/engine/orchestration/trigger-match.ts'
 import { at, startEngine, V } from './support.ts'
 
 test('a parameter may be named like a member of all objects', () => {

@@ -1,9 +1,9 @@
 /** The stage `promote`: what it takes where, in which order its constraints hold it up, and who may. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Execution, Stage } from '../../../src/backends/orchestration/model.ts'
-import { deployedGroups } from '../../../src/backends/orchestration/stages/verification/deployed-groups.ts'
-import type { CallService } from '../../../src/ports/service-call.ts'
+import type { Execution, Stage } from '../../../packages/engine/orchestration/model.ts'
+import { deployedGroups } from '../../../packages/engine/orchestration/stages/verification/deployed-groups.ts'
+import type { CallService } from '../../../packages/ports/service-call.ts'
 import { type CloudService, createCloudService, type Group } from './infrastructure/cloud-service.ts'
 import { createManifestService } from './manifests/manifest-service.ts'
 import { at, createClock, type SettableClock, startEngine, type TestEngine } from './support.ts'

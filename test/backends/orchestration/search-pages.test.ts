@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { orchestrationMigrations } from '../../../src/backends/orchestration/schema.ts'
-import { ExecutionStore, type SearchQuery } from '../../../src/backends/orchestration/store.ts'
+import { orchestrationMigrations } from '../../../packages/engine/orchestration/schema.ts'
+import { ExecutionStore, type SearchQuery } from '../../../packages/engine/orchestration/store.ts'
 
 const count = 50
 

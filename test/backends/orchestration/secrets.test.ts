@@ -1,9 +1,9 @@
 /** Secrets that users send with stages reach the services, and no view of an execution shows them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import { maskIn } from '../../../src/backends/orchestration/secrets.ts'
-import type { CallService } from '../../../src/ports/service-call.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import { maskIn } from '../../../packages/engine/orchestration/secrets.ts'
+import type { CallService } from '../../../packages/ports/service-call.ts'
 import { createCloudService } from './infrastructure/cloud-service.ts'
 import { at, J, startEngine, V } from './support.ts'
 

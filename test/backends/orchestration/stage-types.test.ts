@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import { createStageTypes } from '../../../src/backends/orchestration/stages/registry.ts'
-import { stageDescriptions } from '../../../src/stage-types/all.ts'
-import { findFieldProblems } from '../../../src/stage-types/check-stage.ts'
-import { stageFields } from '../../../src/stage-types/common.ts'
-import type { Field, StageDescription } from '../../../src/stage-types/description.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import { createStageTypes } from '../../../packages/engine/orchestration/stages/registry.ts'
+import { stageDescriptions } from '../../../packages/model/stage-types/all.ts'
+import { findFieldProblems } from '../../../packages/model/stage-types/check-stage.ts'
+import { stageFields } from '../../../packages/model/stage-types/common.ts'
+import type { Field, StageDescription } from '../../../packages/model/stage-types/description.ts'
 import { defaults } from '../../support/backend-settings.ts'
 import { at, startEngine, W } from './support.ts'
 
@@ -40,7 +40,7 @@ test('every key of the context that a stage type reads is described', () => {
       .concat(stageFields)
       .flatMap(namesOf),
   )
-  const root = resolve(import.meta.dirname, '../../../src/backends/orchestration/stages')
+  const root = resolve(import.meta.dirname, '../../../packages/engine/orchestration/stages')
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const read = files.flatMap((file) => keysRead(readFileSync(join(root, file), 'utf8')).map((key) => ({ file, key })))
   assert.ok(read.length > 200, 'the keys are found')

@@ -1,9 +1,9 @@
 /** A run carries its starter's rights, narrowed to those of all who steered it: across executions, too. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import type { Execution } from '../../../src/backends/orchestration/model.ts'
-import type { CallService, ServiceCall } from '../../../src/ports/service-call.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import type { Execution } from '../../../packages/engine/orchestration/model.ts'
+import type { CallService, ServiceCall } from '../../../packages/ports/service-call.ts'
 import { at, J, startEngine, type TestEngine, V, W } from './support.ts'
 
 type Rights = Record<string, string[]>

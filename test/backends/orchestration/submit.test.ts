@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import type { CallService } from '../../../src/ports/service-call.ts'
-import { createUlid } from '../../../src/storage/ulid.ts'
+import { createUlid } from '../../../packages/base/storage/ulid.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import type { CallService } from '../../../packages/ports/service-call.ts'
 import { at, J, startEngine, V, W } from './support.ts'
 
 test('orchestration-scenario 1: a run answers with its reference and ends', async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import type { ServiceCall } from '../../../src/ports/service-call.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import type { ServiceCall } from '../../../packages/ports/service-call.ts'
 import { at, type EngineOptions, startEngine, type TaskView, type TestEngine, variable } from './support.ts'
 
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')

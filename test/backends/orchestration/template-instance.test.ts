@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import type { CallService } from '../../../src/ports/service-call.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import type { CallService } from '../../../packages/ports/service-call.ts'
 import { at, startEngine, W } from './support.ts'
 
 const variable = (name: string, type: string, rest: Record<string, unknown> = {}) => ({ name, type, ...rest })

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { defaultOutsideSettings, type OutsideSettings } from '../../../src/backends/outside/settings.ts'
+import { defaultOutsideSettings, type OutsideSettings } from '../../../packages/base/outside/settings.ts'
 import { at, startEngine, type TestEngine, V } from './support.ts'
 
 interface Call {

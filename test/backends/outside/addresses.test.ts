@@ -7,8 +7,8 @@ import {
   hrefOf,
   OperatorAddress,
   operatorAddress,
-} from '../../../src/backends/outside/call-outside.ts'
-import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
+} from '../../../packages/base/outside/call-outside.ts'
+import { defaultOutsideSettings } from '../../../packages/base/outside/settings.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
 const base = 'http://10.1.2.3:8080/base'

@@ -1,10 +1,10 @@
 /** Rules by the beginning of names, and what else the settings of Fiat decide about applications and service accounts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { permissionsByRule, toApplicationRule } from '../../../src/backends/permissions/application-rules.ts'
-import type { RolesByAuthorization } from '../../../src/backends/permissions/authorizations.ts'
-import { mergeRoles } from '../../../src/backends/permissions/roles.ts'
-import type { View } from '../../../src/backends/permissions/view.ts'
+import { permissionsByRule, toApplicationRule } from '../../../packages/engine/permissions/application-rules.ts'
+import type { RolesByAuthorization } from '../../../packages/engine/permissions/authorizations.ts'
+import { mergeRoles } from '../../../packages/engine/permissions/roles.ts'
+import type { View } from '../../../packages/engine/permissions/view.ts'
 import { startService } from './support.ts'
 
 const rules = [

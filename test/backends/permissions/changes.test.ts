@@ -1,9 +1,9 @@
 /** Which writes change rights: those of what rights depend on, by any caller, and only if something is written. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import { permissionsBackend } from '../../../src/backends/permissions/permissions.ts'
-import type { ServiceName } from '../../../src/services/services.ts'
+import type { ServiceName } from '../../../packages/base/services/services.ts'
+import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
+import { permissionsBackend } from '../../../packages/engine/permissions/permissions.ts'
 import { startBackends } from '../../support/backends.ts'
 
 const web = { name: 'web', email: 'web@example.com' }

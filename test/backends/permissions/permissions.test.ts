@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { permissionsBackend } from '../../../src/backends/permissions/permissions.ts'
-import type { View } from '../../../src/backends/permissions/view.ts'
-import type { ServiceAnswer } from '../../../src/ports/service-call.ts'
+import { permissionsBackend } from '../../../packages/engine/permissions/permissions.ts'
+import type { View } from '../../../packages/engine/permissions/view.ts'
+import type { ServiceAnswer } from '../../../packages/ports/service-call.ts'
 import { startBackends } from '../../support/backends.ts'
 
 const declared: Record<string, unknown> = {

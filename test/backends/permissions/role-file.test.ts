@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { rmSync, utimesSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { readRoleFile } from '../../../src/backends/permissions/role-file.ts'
+import { readRoleFile } from '../../../packages/engine/permissions/role-file.ts'
 import { createRoleFile, startService, until } from './support.ts'
 
 test('users are found without case, and each role counts once', (t) => {

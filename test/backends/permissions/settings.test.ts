@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { defaultPermissionService } from '../../../src/backends/permissions/settings.ts'
-import { loadConfig } from '../../../src/config/config.ts'
+import { loadConfig } from '../../../packages/app/config/config.ts'
+import { defaultPermissionService } from '../../../packages/engine/permissions/settings.ts'
 import { checkConfig } from '../../config/given.ts'
 
 function places(t: TestContext, yaml: string, env: Record<string, string> = {}) {

@@ -10,8 +10,8 @@ import {
   occursIn,
   replaceMatches,
   splitAt,
-} from '../../../src/backends/regex/bounded-regex.ts'
-import { Meter } from '../../../src/backends/regex/meter.ts'
+} from '../../../packages/base/regex/bounded-regex.ts'
+import { Meter } from '../../../packages/base/regex/meter.ts'
 
 const long = 'a'.repeat(10_000)
 const patterns: [pattern: string, text: string, whole: boolean, anywhere: boolean][] = [

@@ -1,12 +1,12 @@
 /** Who may use the operator's accounts at services outside: each kind of account, by each of its doors. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { canariesBackend } from '../../../src/backends/canaries/canaries.ts'
-import { infrastructureBackend } from '../../../src/backends/infrastructure/infrastructure.ts'
-import { InfrastructureKeys, toInfrastructureSettings } from '../../../src/backends/infrastructure/setting-keys.ts'
-import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
-import type { JsonObject } from '../../../src/json/values.ts'
-import { joinUsers } from '../../../src/names/acting-users.ts'
+import type { JsonObject } from '../../../packages/base/json/values.ts'
+import { joinUsers } from '../../../packages/base/names/acting-users.ts'
+import { defaultOutsideSettings } from '../../../packages/base/outside/settings.ts'
+import { canariesBackend } from '../../../packages/engine/canaries/canaries.ts'
+import { infrastructureBackend } from '../../../packages/providers/infrastructure/infrastructure.ts'
+import { InfrastructureKeys, toInfrastructureSettings } from '../../../packages/providers/infrastructure/setting-keys.ts'
 import { startBackends } from '../../support/backends.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
 

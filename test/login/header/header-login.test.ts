@@ -1,7 +1,7 @@
 /** Login by a header: believed from trusted proxies, from nobody else, and never kept. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { loadConfig } from '../../../src/config/config.ts'
+import { loadConfig } from '../../../packages/app/config/config.ts'
 import { createClock } from '../../sessions/support.ts'
 import { runGateway, startGateway } from '../../support/gateway.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'

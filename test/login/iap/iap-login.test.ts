@@ -1,7 +1,7 @@
 /** Login by the Identity-Aware Proxy: every token is checked, with every request, by keys that the proxy's owner publishes. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
-import { loadConfig } from '../../../src/config/config.ts'
+import { loadConfig } from '../../../packages/app/config/config.ts'
 import { type Clock, createClock } from '../../sessions/support.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { Browser, type Visit } from '../browser.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Attribute, Change, Client, Control } from 'ldapts'
-import { isDisabled } from '../../../src/login/ldap/account-states.ts'
+import { isDisabled } from '../../../packages/gateway/login/ldap/account-states.ts'
 import { createClock } from '../../sessions/support.ts'
 import { manager, root } from '../../support/directory.ts'
 import { createToken, withToken } from '../tokens/support.ts'

@@ -1,8 +1,8 @@
 /** What the codes of a refusal mean: for the log, and for the form. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { adviseOn } from '../../../src/directory/advice.ts'
-import { explainRefusal } from '../../../src/login/ldap/refusal.ts'
+import { adviseOn } from '../../../packages/base/directory/advice.ts'
+import { explainRefusal } from '../../../packages/gateway/login/ldap/refusal.ts'
 
 const message = (data: string) => `80090308: LdapErr: DSID-0C090439, comment: AcceptSecurityContext error, data ${data}, v4563`
 const told: [data: string, reason: RegExp, notice: string | undefined][] = [

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { DOMParser } from '../../../src/login/saml/xml-libraries.js'
+import { DOMParser } from '../../../packages/gateway/login/saml/xml-libraries.js'
 import { type Answer, formatAnswer, newId, signElement } from '../../support/saml-identity-provider.ts'
 import { keyPairOf } from '../../support/self-signed.ts'
 import { startUpstream } from '../../support/upstream.ts'

@@ -76,7 +76,7 @@ test("the guide's addresses match the metadata", async (t) => {
 
 test("the guide's reasons match the code", () => {
   const sources = ['response.ts', 'signed-bytes.ts', 'saml-login.ts', 'identity.ts', '../../names/user-name.ts'].map((name) =>
-    readFileSync(join(resolve(import.meta.dirname, '../../../src/login/saml'), name), 'utf8'),
+    readFileSync(join(resolve(import.meta.dirname, '../../../packages/gateway/login/saml'), name), 'utf8'),
   )
   const cells = [...guide.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = '']) => cell)
   const reasons = cells.flatMap((cell) => [...cell.matchAll(/`([^`]*)`/g)].map(([, reason = '']) => reason))

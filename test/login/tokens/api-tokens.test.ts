@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { hashToken, isTokenText } from '../../../src/login/tokens/token-text.ts'
+import { hashToken, isTokenText } from '../../../packages/gateway/login/tokens/token-text.ts'
 import { createClock } from '../../sessions/support.ts'
 import { runGateway } from '../../support/gateway.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
@@ -304,11 +304,11 @@ test('tokens lose the rights that their user loses', async (t) => {
     'api-tokens': { enabled: true, 'allowed-minting-roles': [] },
     services: { fiat: { enabled: true, baseUrl: fiat.url } },
   })
-  const { openUsers } = await import('../../../src/login/form/users.ts')
-  const { openTokens } = await import('../../../src/login/tokens/tokens.ts')
+  const { openUsers } = await import('../../../packages/gateway/login/form/users.ts')
+  const { openTokens } = await import('../../../packages/gateway/login/tokens/tokens.ts')
   await logIn('alice', ['dev'])
   const { default: pino } = await import('pino')
-  const { toTokenSettings, tokenKeys } = await import('../../../src/login/tokens/settings.ts')
+  const { toTokenSettings, tokenKeys } = await import('../../../packages/gateway/login/tokens/settings.ts')
   const report = { problem: () => {}, notice: () => {}, isSet: () => false }
   const settings = toTokenSettings(tokenKeys.read(tokenKeys.keys.parse({ 'api-tokens.enabled': true })), report, {
     standalone: false,
@@ -341,7 +341,7 @@ test('tokens lose the rights that their user loses', async (t) => {
 
 test('tokens of a removed user do not fit a successor', async (t) => {
   const { url, dataDir, logIn } = await startWithTokens(t)
-  const { openUsers } = await import('../../../src/login/form/users.ts')
+  const { openUsers } = await import('../../../packages/gateway/login/form/users.ts')
   const users = openUsers(dataDir)
   t.after(() => users.close())
   const former = await logIn('alice', ['dev'])

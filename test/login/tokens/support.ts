@@ -1,7 +1,7 @@
 /** What the tests of API tokens share: a gateway with a form, people who log in, and tokens that they create. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { openUsers } from '../../../src/login/form/users.ts'
+import { openUsers } from '../../../packages/gateway/login/form/users.ts'
 import { type GatewayOptions, type GatewaySettings, runGateway } from '../../support/gateway.ts'
 import { Browser, type Visit } from '../browser.ts'
 

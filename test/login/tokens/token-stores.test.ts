@@ -4,10 +4,15 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type TestContext } from 'node:test'
-import { openTokenStore, type StoredToken, type TokenStore, tokenMigrations } from '../../../src/login/tokens/token-store.ts'
-import { toUserKey } from '../../../src/names/user-name.ts'
-import type { Redis } from '../../../src/redis/redis.ts'
-import { migrate } from '../../../src/storage/migrations.ts'
+import { toUserKey } from '../../../packages/base/names/user-name.ts'
+import type { Redis } from '../../../packages/base/redis/redis.ts'
+import { migrate } from '../../../packages/base/storage/migrations.ts'
+import {
+  openTokenStore,
+  type StoredToken,
+  type TokenStore,
+  tokenMigrations,
+} from '../../../packages/gateway/login/tokens/token-store.ts'
 import { connect } from '../../sessions/stores.ts'
 import { silentLog, temporaryDirectory } from '../../sessions/support.ts'
 import { type RedisServer, startRedis } from '../../support/redis.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deployedNeeds, Owners } from '../../../src/operations/access/owners.ts'
-import type { OperationRequest } from '../../../src/operations/operation.ts'
+import { deployedNeeds, Owners } from '../../../packages/gateway/operations/access/owners.ts'
+import type { OperationRequest } from '../../../packages/gateway/operations/operation.ts'
 
 test('the owner of a run is cached until its deletion', async () => {
   let application = 'web'

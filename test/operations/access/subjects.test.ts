@@ -1,13 +1,18 @@
 /** Subjects of bodies that an orchestrator would read otherwise than they look. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { GatewayError } from '../../../src/errors.ts'
-import { parseJson } from '../../../src/json/json.ts'
-import type { JsonObject } from '../../../src/json/values.ts'
-import { checkCarriedDocuments } from '../../../src/operations/access/job-form.ts'
-import { subjectsMentionedIn } from '../../../src/operations/access/mentions.ts'
-import type { DemandSubject } from '../../../src/operations/access/subject.ts'
-import { subjectsOfDefinition, subjectsOfJobs, subjectsOfStart, subjectsOfTask } from '../../../src/operations/access/subjects.ts'
+import type { GatewayError } from '../../../packages/base/errors.ts'
+import { parseJson } from '../../../packages/base/json/json.ts'
+import type { JsonObject } from '../../../packages/base/json/values.ts'
+import { checkCarriedDocuments } from '../../../packages/gateway/operations/access/job-form.ts'
+import { subjectsMentionedIn } from '../../../packages/gateway/operations/access/mentions.ts'
+import type { DemandSubject } from '../../../packages/gateway/operations/access/subject.ts'
+import {
+  subjectsOfDefinition,
+  subjectsOfJobs,
+  subjectsOfStart,
+  subjectsOfTask,
+} from '../../../packages/gateway/operations/access/subjects.ts'
 
 const refusal = (code: string) => (error: GatewayError) => error.code === code
 const isHidden = (subjects: DemandSubject[]) => subjects.some(({ kind }) => kind === 'hidden')

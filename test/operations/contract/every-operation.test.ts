@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { allOperations } from '../../../src/operations/all.ts'
-import type { Operation } from '../../../src/operations/operation.ts'
-import { routeOf } from '../../../src/operations/route.ts'
+import { allOperations } from '../../../packages/gateway/operations/all.ts'
+import type { Operation } from '../../../packages/gateway/operations/operation.ts'
+import { routeOf } from '../../../packages/gateway/operations/route.ts'
 import { brokenOff, Reply, silence } from '../../support/upstream.ts'
 import {
   answerSample,

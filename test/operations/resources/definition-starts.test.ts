@@ -1,7 +1,7 @@
 /** Saves and starts of definitions through the gateway, with the embedded engine. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backendHeader } from '../../../src/backends/requests/request-caller.ts'
+import { backendHeader } from '../../../packages/ports/requests/request-caller.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 

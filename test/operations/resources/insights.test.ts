@@ -1,7 +1,7 @@
 /** Links from a resource to other tools of the operator. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseServerGroupName, textFields, toInsightActions } from '../../../src/operations/resources/insights.ts'
+import { parseServerGroupName, textFields, toInsightActions } from '../../../packages/gateway/operations/resources/insights.ts'
 
 const values = [
   { name: 'a', count: 3, nested: { inner: 'x' } },

@@ -1,8 +1,8 @@
 /** The gateway's own demands beyond a login, and operations open to all callers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allOperations } from '../../../src/operations/all.ts'
-import type { ServiceName } from '../../../src/services/services.ts'
+import type { ServiceName } from '../../../packages/base/services/services.ts'
+import { allOperations } from '../../../packages/gateway/operations/all.ts'
 import { Reply } from '../../support/upstream.ts'
 import { type Platform, startPlatform } from './platform.ts'
 

@@ -1,7 +1,7 @@
 /** A gateway in front of one server that plays every service. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { type ServiceName, serviceNames } from '../../../src/services/services.ts'
+import { type ServiceName, serviceNames } from '../../../packages/base/services/services.ts'
 import { type GatewayOptions, type GatewaySettings, startGateway } from '../../support/gateway.ts'
 import { type Answers, type RecordedRequest, startUpstream, type Upstream } from '../../support/upstream.ts'
 import { type Asked, parse, toCall } from '../contract/contract.ts'

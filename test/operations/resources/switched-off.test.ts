@@ -1,8 +1,8 @@
 /** Answers of an installation without optional services. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allOperations } from '../../../src/operations/all.ts'
-import { type ServiceName, serviceNames } from '../../../src/services/services.ts'
+import { type ServiceName, serviceNames } from '../../../packages/base/services/services.ts'
+import { allOperations } from '../../../packages/gateway/operations/all.ts'
 import { startPlatform } from './platform.ts'
 import * as tables from './rows.ts'
 

@@ -1,7 +1,7 @@
 /** Conditional reads: clients that have a response get 304. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openUsers } from '../../../src/login/form/users.ts'
+import { openUsers } from '../../../packages/gateway/login/form/users.ts'
 import { basic } from '../../login/support.ts'
 import { runGateway, startGateway } from '../../support/gateway.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'

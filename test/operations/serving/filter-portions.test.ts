@@ -1,7 +1,7 @@
 /** Long lists are filtered in portions, with the same result as at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { filterInPortions } from '../../../src/operations/serving/send-answer.ts'
+import { filterInPortions } from '../../../packages/gateway/operations/serving/send-answer.ts'
 import { countTurns } from '../../support/turns.ts'
 
 interface Entry {

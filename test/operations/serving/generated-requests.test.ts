@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { parse as parseYaml } from 'yaml'
-import { isObject, type JsonObject } from '../../../src/json/values.ts'
+import { isObject, type JsonObject } from '../../../packages/base/json/values.ts'
 import { runGateway } from '../../support/gateway.ts'
 import { createRandom } from '../../support/random.ts'
 

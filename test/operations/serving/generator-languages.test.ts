@@ -5,8 +5,8 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { subjects } from '../../../src/operations/all.ts'
-import { formatOpenApi } from '../../../src/operations/serving/openapi.ts'
+import { subjects } from '../../../packages/gateway/operations/all.ts'
+import { formatOpenApi } from '../../../packages/gateway/operations/serving/openapi.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 
 const run = promisify(execFile)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { z } from 'zod'
-import { flagModel, integer, list, textModel } from '../../../src/json/schemas.ts'
-import { allOperations } from '../../../src/operations/all.ts'
-import { createQueryRules, parseQuery } from '../../../src/operations/serving/parse-query.ts'
+import { flagModel, integer, list, textModel } from '../../../packages/base/json/schemas.ts'
+import { allOperations } from '../../../packages/gateway/operations/all.ts'
+import { createQueryRules, parseQuery } from '../../../packages/gateway/operations/serving/parse-query.ts'
 
 /** What names the thing that the request is about; an empty name would be about nothing. */
 const refusedWhenEmpty = [

@@ -1,7 +1,7 @@
 /** Identical reads at the same moment share one call to the service. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { openUsers } from '../../../src/login/form/users.ts'
+import { openUsers } from '../../../packages/gateway/login/form/users.ts'
 import { basic } from '../../login/support.ts'
 import { runGateway } from '../../support/gateway.ts'
 import { type RecordedRequest, Reply, silence, startUpstream, type Upstream } from '../../support/upstream.ts'

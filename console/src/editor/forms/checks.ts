@@ -1,7 +1,7 @@
 /** What the engine would refuse beyond missing fields and wrong types: told before a pipeline is saved. */
 
-import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '../../../../src/json/values.ts'
-import { standalone } from '../../../../src/settings/standalone.ts'
+import { type JsonObject, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { standalone } from '@fairlead/base/settings/standalone.ts'
 import type { Path } from '../json-path.ts'
 import { stagesBefore, titleOfStage, toNodes } from '../stages.ts'
 

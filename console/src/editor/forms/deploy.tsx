@@ -1,6 +1,6 @@
 /** The form of deployments: each server group to create is a card. */
 
-import { type JsonObject, scalarOf } from '../../../../src/json/values.ts'
+import { type JsonObject, scalarOf } from '@fairlead/base/json/values.ts'
 import { Banner } from '../../components/button.tsx'
 import { type Form, FormView, type Part, useForm } from '../fields.tsx'
 import { ItemList } from '../item-list.tsx'

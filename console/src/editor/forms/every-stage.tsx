@@ -1,6 +1,6 @@
 /** The sections that the form of every stage ends with. */
 
-import { type JsonObject, listOf, numberOf, objectOf, objectsOf, scalarOf } from '../../../../src/json/values.ts'
+import { type JsonObject, listOf, numberOf, objectOf, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { CheckList } from '../../components/form-fields.tsx'
 import { RecordRows } from '../../components/record-rows.tsx'
 import { Name } from '../../components/text.tsx'

@@ -1,7 +1,8 @@
 /** Forms made by hand, of parts: fields under labels that people use, rows, folds, choices of a few ways. */
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { ComponentChildren, VNode } from 'preact'
 import { useId } from 'preact/hooks'
-import type { JsonObject } from '../../../../src/json/values.ts'
 import { FieldView, type Form, type Part, Parts, type ShownField, useForm } from '../fields.tsx'
 import { withValueAt } from '../json-path.ts'
 import { describeText } from '../stages.ts'

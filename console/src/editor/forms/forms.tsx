@@ -1,7 +1,7 @@
 /** Forms of stages made by hand; other types get one of their description, as does what these leave out. */
 
-import { objectOf, objectsOf, scalarOf, textsOf } from '../../../../src/json/values.ts'
-import { standalone } from '../../../../src/settings/standalone.ts'
+import { objectOf, objectsOf, scalarOf, textsOf } from '@fairlead/base/json/values.ts'
+import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { usePipelines } from '../../api/pipelines.ts'
 import { PlainText } from '../../components/text.tsx'
 import { FieldView, type Form, type Part, useForm } from '../fields.tsx'

@@ -1,7 +1,7 @@
 /** New stages, with everything that is known without asking. */
 
-import type { JsonObject } from '../../../../src/json/values.ts'
-import { standalone } from '../../../../src/settings/standalone.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { standalone } from '@fairlead/base/settings/standalone.ts'
 import type { Schemas } from '../../api/client.ts'
 import { hasManifests, providerOf, regionsOf, useAccounts, useCloudProviders } from '../../api/cloud-providers.ts'
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { fieldOf, isObject, type JsonObject, listOf, objectOf, objectsOf } from '../../../../src/json/values.ts'
+import { fieldOf, isObject, type JsonObject, listOf, objectOf, objectsOf } from '../../../../packages/base/json/values.ts'
 import { type RecordedRequest, Reply, startUpstream, type Upstream } from '../../../support/upstream.ts'
 
 interface Exchange {

@@ -1,8 +1,8 @@
 /** The build service with a Jenkins: reads, starts and stops. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createBuildsBackend } from '../../../../src/backends/builds/builds.ts'
-import type { JsonObject } from '../../../../src/json/values.ts'
+import type { JsonObject } from '../../../../packages/base/json/values.ts'
+import { createBuildsBackend } from '../../../../packages/builds/builds.ts'
 import { startBackends } from '../../../support/backends.ts'
 import { brokenOff, Reply, silence } from '../../../support/upstream.ts'
 import { waitUntil } from '../../../support/wait-until.ts'

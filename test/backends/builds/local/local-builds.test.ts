@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import type { JsonObject } from '../../../../src/json/values.ts'
+import type { JsonObject } from '../../../../packages/base/json/values.ts'
 import { startGitServer } from '../../../support/git-server.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { waitFor, waitUntil } from '../../../support/wait-until.ts'

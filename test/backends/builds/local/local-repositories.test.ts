@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { RepositoryReader } from '../../../../src/backends/builds/local/repository.ts'
+import { RepositoryReader } from '../../../../packages/builds/local/repository.ts'
 
 const uid = 5
 const skip = process.geteuid?.() !== 0 && 'needs root'

@@ -1,11 +1,11 @@
 /** The build server of this machine, with a real agent, and a back end that has one secret. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { Backend } from '../../../../src/backends/backend.ts'
-import { BuildServerKeys, toBuildServerSettings } from '../../../../src/backends/builds/build-servers.ts'
-import { buildsBackend } from '../../../../src/backends/builds/builds.ts'
-import { backendHeader } from '../../../../src/backends/requests/request-caller.ts'
-import type { JsonObject } from '../../../../src/json/values.ts'
+import type { JsonObject } from '../../../../packages/base/json/values.ts'
+import { BuildServerKeys, toBuildServerSettings } from '../../../../packages/builds/build-servers.ts'
+import { buildsBackend } from '../../../../packages/builds/builds.ts'
+import type { Backend } from '../../../../packages/ports/backend.ts'
+import { backendHeader } from '../../../../packages/ports/requests/request-caller.ts'
 import { startInfrastructure, type TestInfrastructure } from '../../../support/infrastructure.ts'
 import { waitFor } from '../../../support/wait-until.ts'
 

@@ -1,8 +1,8 @@
 /** Canaries in noise: what an analysis with a usual configuration decides about them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JudgedConfig, MetricSetPair } from '../../../../src/backends/canaries/judge/judge.ts'
-import { outlookOf } from '../../../../src/backends/canaries/judge/outlook.ts'
+import type { JudgedConfig, MetricSetPair } from '../../../../packages/engine/canaries/judge/judge.ts'
+import { outlookOf } from '../../../../packages/engine/canaries/judge/outlook.ts'
 import { createRandom } from '../../../support/random.ts'
 
 const runs = 200

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type JudgedConfig, judgeCanary } from '../../../../src/backends/canaries/judge/judge.ts'
-import { outlookOf } from '../../../../src/backends/canaries/judge/outlook.ts'
+import { type JudgedConfig, judgeCanary } from '../../../../packages/engine/canaries/judge/judge.ts'
+import { outlookOf } from '../../../../packages/engine/canaries/judge/outlook.ts'
 import { createRandom } from '../../../support/random.ts'
 
 const thresholds = { pass: 90, marginal: 40 }

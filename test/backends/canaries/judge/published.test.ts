@@ -1,10 +1,10 @@
 /** Inputs and results that the tests of kayenta publish. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type JudgedConfig, judgeCanary, scoreOf } from '../../../../src/backends/canaries/judge/judge.ts'
-import { type Classification, judgeMetric } from '../../../../src/backends/canaries/judge/metric-verdict.ts'
-import { quantiles, shareOfHigher, shiftBetween } from '../../../../src/backends/canaries/judge/rank-test.ts'
-import { describeSeries, percentile, withoutGaps, withoutOutliers } from '../../../../src/backends/canaries/judge/series.ts'
+import { type JudgedConfig, judgeCanary, scoreOf } from '../../../../packages/engine/canaries/judge/judge.ts'
+import { type Classification, judgeMetric } from '../../../../packages/engine/canaries/judge/metric-verdict.ts'
+import { quantiles, shareOfHigher, shiftBetween } from '../../../../packages/engine/canaries/judge/rank-test.ts'
+import { describeSeries, percentile, withoutGaps, withoutOutliers } from '../../../../packages/engine/canaries/judge/series.ts'
 import samples from '../../../fixtures/canary-samples.json' with { type: 'json' }
 
 interface Pair {

@@ -4,16 +4,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import {
-  ContentCache,
-  checkDigest,
-  formatDigest,
-  parseDigest,
-} from '../../../../src/backends/infrastructure/artifact-accounts/digests.ts'
-import { operatorAddress } from '../../../../src/backends/outside/call-outside.ts'
-import { defaultOutsideSettings } from '../../../../src/backends/outside/settings.ts'
-import { createSource } from '../../../../src/backends/outside/source-calls.ts'
-import { PortError } from '../../../../src/ports/port-error.ts'
+import { operatorAddress } from '../../../../packages/base/outside/call-outside.ts'
+import { defaultOutsideSettings } from '../../../../packages/base/outside/settings.ts'
+import { createSource } from '../../../../packages/base/outside/source-calls.ts'
+import { PortError } from '../../../../packages/ports/port-error.ts'
+import { ContentCache, checkDigest, formatDigest, parseDigest } from '../../../../packages/providers/artifacts/digests.ts'
 import { InTurn, Reply, silence, startUpstream } from '../../../support/upstream.ts'
 
 const loopback = { ...defaultOutsideSettings, allowed: ['127.0.0.1/32'] }

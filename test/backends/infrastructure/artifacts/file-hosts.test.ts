@@ -1,8 +1,8 @@
 /** The answers of the hosts are written after their documentation; they are no recordings. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { artifactAccountTypes } from '../../../../src/backends/infrastructure/artifact-accounts/all.ts'
-import type { JsonObject } from '../../../../src/json/values.ts'
+import type { JsonObject } from '../../../../packages/base/json/values.ts'
+import { artifactAccountTypes } from '../../../../packages/providers/artifacts/all.ts'
 import { Reply, startUpstream } from '../../../support/upstream.ts'
 import { startArtifacts } from '../artifact-service.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject } from '../../../../packages/base/json/values.ts'
 import { startGateway } from '../../../support/gateway.ts'
 import { Reply, startUpstream } from '../../../support/upstream.ts'
 import { waitFor, waitUntil } from '../../../support/wait-until.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { parseHelmIndex } from '../../../../src/backends/infrastructure/artifact-accounts/helm-index.ts'
-import type { JsonObject } from '../../../../src/json/values.ts'
+import type { JsonObject } from '../../../../packages/base/json/values.ts'
+import { parseHelmIndex } from '../../../../packages/providers/artifacts/helm-index.ts'
 import { type RecordedRequest, Reply, startUpstream } from '../../../support/upstream.ts'
 import { startArtifacts } from '../artifact-service.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonObject } from '../../../../src/json/values.ts'
+import type { JsonObject } from '../../../../packages/base/json/values.ts'
 import { startS3Store } from '../../../support/s3-store.ts'
 import { startArtifacts } from '../artifact-service.ts'
 

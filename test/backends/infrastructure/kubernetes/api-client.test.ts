@@ -1,10 +1,10 @@
 /** The client of an API server: requests, retries, pages, discovery. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { ApiError } from '../../../../src/backends/infrastructure/providers/kubernetes/api/api-error.ts'
-import { KubeClient, type KubeClientOptions } from '../../../../src/backends/infrastructure/providers/kubernetes/api/client.ts'
-import type { ClusterAccess } from '../../../../src/backends/infrastructure/providers/kubernetes/api/cluster-access.ts'
-import type { ApiResource } from '../../../../src/backends/infrastructure/providers/kubernetes/api/cluster-api.ts'
+import { ApiError } from '../../../../packages/providers/kubernetes/api/api-error.ts'
+import { KubeClient, type KubeClientOptions } from '../../../../packages/providers/kubernetes/api/client.ts'
+import type { ClusterAccess } from '../../../../packages/providers/kubernetes/api/cluster-access.ts'
+import type { ApiResource } from '../../../../packages/providers/kubernetes/api/cluster-api.ts'
 import { type FakeKubernetes, startFakeKubernetes } from '../../../support/fake-kubernetes.ts'
 import { statusBody } from '../../../support/fake-kubernetes-answers.ts'
 

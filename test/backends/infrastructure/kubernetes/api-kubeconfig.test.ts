@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { KubeconfigError, loadKubeconfig } from '../../../../src/backends/infrastructure/providers/kubernetes/api/kubeconfig.ts'
+import { KubeconfigError, loadKubeconfig } from '../../../../packages/providers/kubernetes/api/kubeconfig.ts'
 import { keyPairOf } from '../../../support/self-signed.ts'
 import { createFolder } from '../../../support/temporary-folder.ts'
 

@@ -1,16 +1,10 @@
 /** Watches: objects stay current, through every way in which a watch ends. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { KubeClient, type KubeClientOptions } from '../../../../src/backends/infrastructure/providers/kubernetes/api/client.ts'
-import {
-  type ObjectWatch,
-  openObjectWatch,
-} from '../../../../src/backends/infrastructure/providers/kubernetes/api/object-watch.ts'
-import type {
-  ObjectWatchOptions,
-  WatchTimings,
-} from '../../../../src/backends/infrastructure/providers/kubernetes/api/watch-options.ts'
-import type { KubeObject } from '../../../../src/backends/infrastructure/providers/kubernetes/objects.ts'
+import { KubeClient, type KubeClientOptions } from '../../../../packages/providers/kubernetes/api/client.ts'
+import { type ObjectWatch, openObjectWatch } from '../../../../packages/providers/kubernetes/api/object-watch.ts'
+import type { ObjectWatchOptions, WatchTimings } from '../../../../packages/providers/kubernetes/api/watch-options.ts'
+import type { KubeObject } from '../../../../packages/providers/kubernetes/objects.ts'
 import { type FakeKubernetes, startFakeKubernetes } from '../../../support/fake-kubernetes.ts'
 import { statusBody } from '../../../support/fake-kubernetes-answers.ts'
 import { waitUntil } from '../../../support/wait-until.ts'

@@ -1,7 +1,7 @@
 /** Drift: what others have changed in deployed objects since. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject } from '../../../../packages/base/json/values.ts'
 import { configMap, type Operations, service, startOperations, workload } from '../../../support/kubernetes-operations.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMetricReads } from '../../../../src/backends/infrastructure/providers/kubernetes/reads/group-metrics.ts'
+import { createMetricReads } from '../../../../packages/providers/kubernetes/reads/group-metrics.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 
 type Parts = Parameters<typeof createMetricReads>[0]

@@ -1,24 +1,17 @@
 /** Artifacts, versions and names of manifests, without an API server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fieldAt, type JsonObject } from '../../../../packages/base/json/values.ts'
 import {
   annotationOf,
   claimedApplications,
   manifestStrategyOf,
-} from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/annotations.ts'
-import {
-  artifactsOf,
-  bindArtifacts,
-  imageName,
-} from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/artifacts.ts'
-import { normalized, originalOf } from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/input.ts'
-import { monikerOf } from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/moniker.ts'
-import { parseSelectors } from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/selectors.ts'
-import {
-  chooseVersion,
-  type PriorVersion,
-} from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/versions.ts'
-import { fieldAt, type JsonObject } from '../../../../src/json/values.ts'
+} from '../../../../packages/providers/kubernetes/manifests/annotations.ts'
+import { artifactsOf, bindArtifacts, imageName } from '../../../../packages/providers/kubernetes/manifests/artifacts.ts'
+import { normalized, originalOf } from '../../../../packages/providers/kubernetes/manifests/input.ts'
+import { monikerOf } from '../../../../packages/providers/kubernetes/manifests/moniker.ts'
+import { parseSelectors } from '../../../../packages/providers/kubernetes/manifests/selectors.ts'
+import { chooseVersion, type PriorVersion } from '../../../../packages/providers/kubernetes/manifests/versions.ts'
 
 const images = [
   ['app', 'app'],

@@ -1,15 +1,15 @@
 /** Differences of objects, secrets, and sets of managed fields. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { diffObjects, withMaskedValues } from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/diff.ts'
+import type { JsonObject } from '../../../../packages/base/json/values.ts'
+import { diffObjects, withMaskedValues } from '../../../../packages/providers/kubernetes/manifests/diff.ts'
 import {
   missingFields,
   unionOf,
   withoutFields,
   withoutFieldsOf,
-} from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/managed-fields.ts'
-import { withoutSecretValues } from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/secrets.ts'
-import type { JsonObject } from '../../../../src/json/values.ts'
+} from '../../../../packages/providers/kubernetes/manifests/managed-fields.ts'
+import { withoutSecretValues } from '../../../../packages/providers/kubernetes/manifests/secrets.ts'
 
 function pods(containers: readonly JsonObject[], more: JsonObject = {}): JsonObject {
   return { spec: { template: { spec: { containers, ...more } } } }

@@ -1,10 +1,10 @@
 /** Status of manifests, and the reasons why they are not stable. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { crashedContainers, reasonsOf } from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/reasons.ts'
-import { statusOf } from '../../../../src/backends/infrastructure/providers/kubernetes/manifests/status.ts'
-import type { KubeObject } from '../../../../src/backends/infrastructure/providers/kubernetes/objects.ts'
-import type { JsonObject } from '../../../../src/json/values.ts'
+import type { JsonObject } from '../../../../packages/base/json/values.ts'
+import { crashedContainers, reasonsOf } from '../../../../packages/providers/kubernetes/manifests/reasons.ts'
+import { statusOf } from '../../../../packages/providers/kubernetes/manifests/status.ts'
+import type { KubeObject } from '../../../../packages/providers/kubernetes/objects.ts'
 
 const apiVersions: Readonly<Record<string, string>> = {
   ...{ Pod: 'v1', Service: 'v1', Job: 'batch/v1', CronJob: 'batch/v1', HorizontalPodAutoscaler: 'autoscaling/v2' },

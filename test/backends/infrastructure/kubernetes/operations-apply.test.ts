@@ -1,7 +1,7 @@
 /** Deployments on a real API server: how manifests are applied. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject, objectsOf } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
 import { configMap, startOperations, workload } from '../../../support/kubernetes-operations.ts'
 
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'

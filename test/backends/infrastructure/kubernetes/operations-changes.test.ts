@@ -1,7 +1,7 @@
 /** Operations that change what is deployed, on a real API server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject, numberOf, objectsOf } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject, numberOf, objectsOf } from '../../../../packages/base/json/values.ts'
 import { configMap, type Operations, service, startOperations, workload } from '../../../support/kubernetes-operations.ts'
 import { createRoute } from '../../../support/kubernetes-routes.ts'
 import { waitUntil } from '../../../support/wait-until.ts'

@@ -1,7 +1,7 @@
 /** Deployments on a real API server: order, names, annotations, versions, artifacts and traffic. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject, objectsOf } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
 import { configMap, service, startOperations, workload } from '../../../support/kubernetes-operations.ts'
 
 function mainOf(object: JsonObject): JsonObject {

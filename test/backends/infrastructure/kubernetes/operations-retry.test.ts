@@ -1,14 +1,10 @@
 /** Further attempts of operations, without an API server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BackendContext } from '../../../../src/backends/backend.ts'
-import { ApiError } from '../../../../src/backends/infrastructure/providers/kubernetes/api/api-error.ts'
-import {
-  isPassingOrConflict,
-  pollUntil,
-  retrying,
-} from '../../../../src/backends/infrastructure/providers/kubernetes/operations/retry.ts'
-import type { KubernetesParts } from '../../../../src/backends/infrastructure/providers/kubernetes/parts.ts'
+import type { BackendContext } from '../../../../packages/ports/backend.ts'
+import { ApiError } from '../../../../packages/providers/kubernetes/api/api-error.ts'
+import { isPassingOrConflict, pollUntil, retrying } from '../../../../packages/providers/kubernetes/operations/retry.ts'
+import type { KubernetesParts } from '../../../../packages/providers/kubernetes/parts.ts'
 
 function running(signal = new AbortController().signal) {
   let ms = 0

@@ -1,7 +1,7 @@
 /** Rights on what operations change: the owners of live objects, and cluster-wide kinds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonObject } from '../../../../src/json/values.ts'
+import type { JsonObject } from '../../../../packages/base/json/values.ts'
 import { configMap, service, startOperations, workload } from '../../../support/kubernetes-operations.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 

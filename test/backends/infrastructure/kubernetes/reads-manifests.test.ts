@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { fieldAt, fieldOf, type JsonObject, objectsOf, textsOf } from '../../../../src/json/values.ts'
+import { fieldAt, fieldOf, type JsonObject, objectsOf, textsOf } from '../../../../packages/base/json/values.ts'
 import { startFakeKubernetes } from '../../../support/fake-kubernetes.ts'
 import { startKubernetesInfrastructure } from '../../../support/kubernetes-infrastructure.ts'
 import { metadata, ownedBy, ownerReference, pod, service, workload } from '../../../support/kubernetes-objects.ts'

@@ -1,7 +1,7 @@
 /** Versions of deployed objects and artifacts bound in manifests, over the public paths of a gateway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject, objectsOf } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
 import type { KubernetesObject } from '../../../support/kubernetes-client.ts'
 import { configMap, deployment, replicaSet, secret, service } from '../../../support/kubernetes-manifests.ts'
 import type { Place } from '../../../support/kubernetes-place.ts'

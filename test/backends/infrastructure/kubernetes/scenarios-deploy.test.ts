@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { stringify } from 'yaml'
-import { fieldAt, type JsonObject, objectOf, objectsOf } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject, objectOf, objectsOf } from '../../../../packages/base/json/values.ts'
 import {
   clusterRole,
   configMap,

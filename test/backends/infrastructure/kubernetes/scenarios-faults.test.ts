@@ -1,7 +1,7 @@
 /** Rights, and what goes on after faults: kills, other writers, a restart of the API server, over the public paths of a gateway. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { fieldAt, type JsonObject, objectsOf } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
 import { clusterRole, configMap, deployment, job, replicaSet, service } from '../../../support/kubernetes-manifests.ts'
 import type { Place } from '../../../support/kubernetes-place.ts'
 import { type Platform, startPlatform, type User } from '../../../support/kubernetes-platform.ts'

@@ -1,7 +1,7 @@
 /** Stages that work on every cloud provider, on the replica sets of a cluster, over the public paths of a gateway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject, objectsOf } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
 import { type Kayenta, startKayenta } from '../../../support/kayenta.ts'
 import { deployment, replicaSet, service } from '../../../support/kubernetes-manifests.ts'
 import type { Place } from '../../../support/kubernetes-place.ts'

@@ -1,7 +1,7 @@
 /** Operations on single objects of a cluster, over the public paths of a gateway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject, objectsOf } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
 import { configMap, deployment, replicaSet, service, widget, widgetDefinition } from '../../../support/kubernetes-manifests.ts'
 import type { Place } from '../../../support/kubernetes-place.ts'
 import { type Platform, startPlatform } from '../../../support/kubernetes-platform.ts'

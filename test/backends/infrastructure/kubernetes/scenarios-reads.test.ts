@@ -1,8 +1,8 @@
 /** What a gateway passes on of clusters, by names with blanks and by the rights of its users. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject, objectsOf, textsOf } from '../../../../src/json/values.ts'
-import { pathTo } from '../../../../src/net/encode-path.ts'
+import { fieldAt, type JsonObject, objectsOf, textsOf } from '../../../../packages/base/json/values.ts'
+import { pathTo } from '../../../../packages/base/net/encode-path.ts'
 import { deployment, secret, service } from '../../../support/kubernetes-manifests.ts'
 import type { Place } from '../../../support/kubernetes-place.ts'
 import { type Platform, startPlatform } from '../../../support/kubernetes-platform.ts'

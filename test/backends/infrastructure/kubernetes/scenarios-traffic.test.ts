@@ -1,7 +1,7 @@
 /** Traffic of replica sets, strategies and guards, over the public paths of a gateway. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { fieldAt, type JsonObject, objectsOf } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject, objectsOf } from '../../../../packages/base/json/values.ts'
 import type { KubernetesObject } from '../../../support/kubernetes-client.ts'
 import { deployment, ingress, replicaSet, service } from '../../../support/kubernetes-manifests.ts'
 import type { Place } from '../../../support/kubernetes-place.ts'

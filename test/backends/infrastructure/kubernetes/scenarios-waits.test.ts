@@ -1,7 +1,7 @@
 /** Waits for stability, what fails early, what a failure undoes, plans and drift, over the public paths of a gateway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldAt, type JsonObject, objectsOf, textsOf } from '../../../../src/json/values.ts'
+import { fieldAt, type JsonObject, objectsOf, textsOf } from '../../../../packages/base/json/values.ts'
 import type { KubernetesObject } from '../../../support/kubernetes-client.ts'
 import {
   configMap,

@@ -1,7 +1,7 @@
 /** A build service that answers each operation in turn, and an engine whose clock moves until a stage is over. */
 import type { TestContext } from 'node:test'
-import type { Stage } from '../../../../src/backends/orchestration/model.ts'
-import type { CallService, ServiceAnswer, ServiceCall } from '../../../../src/ports/service-call.ts'
+import type { Stage } from '../../../../packages/engine/orchestration/model.ts'
+import type { CallService, ServiceAnswer, ServiceCall } from '../../../../packages/ports/service-call.ts'
 import { type EngineOptions, startEngine, type TestEngine } from '../support.ts'
 
 export type Answer = readonly [status: number, body?: unknown]

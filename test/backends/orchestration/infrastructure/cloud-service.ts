@@ -1,7 +1,7 @@
 /** An external infrastructure service in memory: it answers as the contract says, does operations at once, and records them. */
 
-import { clusterName, parseMoniker, serverGroupName } from '../../../../src/names/moniker.ts'
-import type { CallService, ServiceAnswer } from '../../../../src/ports/service-call.ts'
+import { clusterName, parseMoniker, serverGroupName } from '../../../../packages/base/names/moniker.ts'
+import type { CallService, ServiceAnswer } from '../../../../packages/ports/service-call.ts'
 
 export interface Group {
   name: string

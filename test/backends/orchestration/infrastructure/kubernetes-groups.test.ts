@@ -1,7 +1,7 @@
 /** Stages of server groups whose names say nothing about their owners, and whose health shows no traffic. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Execution } from '../../../../src/backends/orchestration/model.ts'
+import type { Execution } from '../../../../packages/engine/orchestration/model.ts'
 import { startEngine } from '../support.ts'
 import { type CloudService, createCloudService } from './cloud-service.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { deploymentsOf, toRun } from '../../../../src/environments/pipelines.ts'
+import { deploymentsOf, toRun } from '../../../../packages/model/environments/pipelines.ts'
 import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
 import { at, startEngine, type TaskView, type TestEngine } from '../support.ts'
 import { type CloudService, createCloudService } from './cloud-service.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manifestKeys, toManifestSettings } from '../../../../src/backends/orchestration/settings.ts'
-import type { SettingsReport } from '../../../../src/settings/setting.ts'
+import type { SettingsReport } from '../../../../packages/base/settings/setting.ts'
+import { manifestKeys, toManifestSettings } from '../../../../packages/engine/orchestration/settings.ts'
 import { at, createClock } from '../support.ts'
 import { errorOf, operationNames, place, startRig } from './support.ts'
 

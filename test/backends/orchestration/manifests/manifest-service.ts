@@ -1,7 +1,7 @@
 /** An infrastructure service with one Kubernetes account, in memory: it does operations at once, and records them. */
 
-import { isObject, objectOf, objectsOf } from '../../../../src/json/values.ts'
-import type { CallService, ServiceAnswer } from '../../../../src/ports/service-call.ts'
+import { isObject, objectOf, objectsOf } from '../../../../packages/base/json/values.ts'
+import type { CallService, ServiceAnswer } from '../../../../packages/ports/service-call.ts'
 
 type Fields = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 /** Starts the engine before a Kubernetes account in memory, and runs stages of manifests to their end. */
 import type { TestContext } from 'node:test'
-import type { Execution } from '../../../../src/backends/orchestration/model.ts'
-import type { ManifestSettings } from '../../../../src/backends/orchestration/settings.ts'
+import type { Execution } from '../../../../packages/engine/orchestration/model.ts'
+import type { ManifestSettings } from '../../../../packages/engine/orchestration/settings.ts'
 import { at, type EngineOptions, startEngine, type TestEngine } from '../support.ts'
 import { createManifestService, type ManifestService } from './manifest-service.ts'
 

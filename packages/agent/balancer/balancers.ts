@@ -1,0 +1,178 @@
+/** The load balancers of this machine: opens the desired ones and reports the observed ones. */
+import { closeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type {
+  DesiredListener,
+  DesiredLoadBalancer,
+  ObservedListener,
+  ObservedLoadBalancer,
+} from '@fairlead/base/net/agent-protocol.ts'
+import { Sweep } from '@fairlead/proxy/sweep.ts'
+import type { AgentLog } from '../log.ts'
+import type { InstanceCounts } from '../traffic-history.ts'
+import { type Bounds, defaultBounds } from './bounds.ts'
+import { ConnectionShares } from './connection-shares.ts'
+import { addressKeyOf, type ListenerOptions, listenerKeyOf, PortListener } from './listener.ts'
+import { RunningBalancer } from './load-balancer.ts'
+import type { Member, MemberOptions } from './member.ts'
+
+/** Load balancers, and which of their instances are healthy, by load balancer. */
+export interface Traffic {
+  readonly loadBalancers: readonly DesiredLoadBalancer[]
+  readonly healthy: Readonly<Record<string, readonly string[]>>
+}
+
+export interface BalancersOptions {
+  readonly log: AgentLog
+  /** Something that `observe` tells has changed; not called for each request. */
+  readonly onChange: () => void
+  /** By the id of an instance: its program does not run. By default the health checks alone tell. */
+  readonly isDown?: (instanceId: string) => boolean
+  readonly bounds?: Partial<Bounds>
+  /** Listening sockets of an agent before this one, by host and port. The first desired state closes those that it does not want. */
+  readonly inherited?: ReadonlyMap<string, number>
+}
+
+/** How often an agent that has handed over looks for connections that are left. */
+const yieldCheckMs = 250
+
+export class Balancers {
+  readonly #balancers = new Map<string, RunningBalancer>()
+  readonly #listeners = new Map<string, PortListener>()
+  /** Their ports are closed, and requests still run on them. */
+  readonly #retired = new Set<PortListener>()
+  readonly #sweep: Sweep
+  readonly #members: MemberOptions
+  readonly #ports: ListenerOptions
+  #desired: readonly DesiredLoadBalancer[] = []
+  /** Ids of load balancers by the keys of their listeners. */
+  readonly #owners = new Map<string, string>()
+
+  constructor({ log, onChange, isDown = () => false, bounds: given, inherited }: BalancersOptions) {
+    const bounds = { ...defaultBounds, ...given }
+    this.#sweep = new Sweep(bounds.sweepMs)
+    this.#sweep.add({ check: () => this.#forgetRetired() })
+    const connections = new ConnectionShares(bounds.maxTotalConnections)
+    this.#ports = { bounds, sweep: this.#sweep, replay: { bytes: 0 }, connections, log, onChange, inherited: new Map(inherited) }
+    const onHealth = ({ instanceId, health: { state, reason } }: Member) => {
+      log.info({ instance: instanceId, health: state, reason }, 'the health of an instance has changed')
+      onChange()
+    }
+    this.#members = { bounds, sweep: this.#sweep, isDown, onHealth, onIdle: onChange }
+  }
+
+  traffic(): Traffic {
+    const healthy = [...this.#balancers].map(([id, balancer]) => {
+      const up = balancer.observe().filter(({ health }) => health === 'up')
+      return [id, up.map(({ instanceId }) => instanceId)] as const
+    })
+    return { loadBalancers: this.#desired, healthy: Object.fromEntries(healthy) }
+  }
+
+  /**
+   * All that shall exist. What is unchanged keeps its connections; ports that are not listed close before this returns.
+   *
+   * @param healthy What a former agent has found: these instances get requests before their first health check
+   */
+  apply(desired: readonly DesiredLoadBalancer[], healthy: Traffic['healthy'] = {}): void {
+    this.#desired = desired
+    this.#ports.connections.parties = desired.length
+    const wanted = new Set(desired.flatMap(({ listeners }) => listeners.map(listenerKeyOf)))
+    // Ports are closed first, so that others can be opened in their place.
+    for (const [key, listener] of this.#listeners) if (!wanted.has(key)) this.#retire(key, listener)
+    this.#owners.clear()
+    for (const balancer of desired) this.#applyBalancer(balancer, healthy[balancer.id])
+    const ids = new Set(desired.map(({ id }) => id))
+    for (const [id, balancer] of this.#balancers) {
+      if (ids.has(id)) continue
+      balancer.close()
+      this.#balancers.delete(id)
+    }
+    for (const descriptor of this.#ports.inherited.values()) closeSync(descriptor)
+    this.#ports.inherited.clear()
+  }
+
+  #applyBalancer(desired: DesiredLoadBalancer, healthy?: readonly string[]): void {
+    const balancer = this.#balancers.get(desired.id) ?? new RunningBalancer(desired, this.#members)
+    this.#balancers.set(desired.id, balancer)
+    balancer.apply(desired, healthy)
+    for (const listener of desired.listeners) {
+      const key = listenerKeyOf(listener)
+      const known = this.#listeners.get(key)
+      if (this.#owners.has(key)) continue
+      this.#owners.set(key, desired.id)
+      if (known !== undefined) {
+        known.apply(listener, balancer)
+      } else {
+        const opened = new PortListener(listener, balancer, this.#ports)
+        this.#listeners.set(key, opened)
+        opened.open()
+      }
+    }
+  }
+
+  #retire(key: string, listener: PortListener): void {
+    this.#listeners.delete(key)
+    if (listener.retire()) this.#retired.add(listener)
+  }
+
+  #forgetRetired(): void {
+    for (const listener of this.#retired) if (listener.isIdle) this.#retired.delete(listener)
+  }
+
+  /** The program of an instance has ended. */
+  noteDown(instanceId: string): void {
+    for (const balancer of this.#balancers.values()) balancer.noteDown(instanceId)
+  }
+
+  observe(): ObservedLoadBalancer[] {
+    return this.#desired.map(({ id, listeners }) => ({
+      id,
+      listeners: listeners.map((listener) => this.#observeListener(id, listener)),
+      members: this.#balancers.get(id)?.observe() ?? [],
+    }))
+  }
+
+  #observeListener(id: string, listener: DesiredListener): ObservedListener {
+    const key = listenerKeyOf(listener)
+    const owner = this.#owners.get(key)
+    const found = this.#listeners.get(key)
+    if (owner === id && found !== undefined) return found.observe()
+    return { port: listener.port, open: false, reason: `Port ${listener.port} belongs to the load balancer ${owner}.` }
+  }
+
+  /** What the instances have worked on since the last call; one may be behind several load balancers. */
+  takeCounts(): InstanceCounts[] {
+    return [...this.#balancers.values()].flatMap((balancer) => balancer.takeCounts())
+  }
+
+  /** Descriptors of the listening sockets, by host and port. */
+  descriptors(): Map<string, number> {
+    return new Map(
+      this.#desired.flatMap(({ listeners }) =>
+        listeners.flatMap((listener) => {
+          const descriptor = this.#listeners.get(listenerKeyOf(listener))?.descriptor
+          return descriptor === undefined ? [] : [[addressKeyOf(listener), descriptor] as const]
+        }),
+      ),
+    )
+  }
+
+  /** Accepts nothing more. Resolves when the last connection has ended. */
+  async yieldPorts(): Promise<void> {
+    const listeners = [...this.#listeners.values(), ...this.#retired]
+    for (const listener of this.#listeners.values()) listener.yieldPort()
+    while (listeners.some(({ isIdle }) => !isIdle)) await sleep(yieldCheckMs)
+  }
+
+  /** Ends everything at once. */
+  close(): void {
+    this.#sweep.close()
+    for (const listener of [...this.#listeners.values(), ...this.#retired]) listener.destroy()
+    for (const balancer of this.#balancers.values()) balancer.close()
+    this.#listeners.clear()
+    this.#retired.clear()
+    this.#balancers.clear()
+    this.#desired = []
+  }
+}

@@ -1,0 +1,336 @@
+/** One HTTP request and its response, streamed to an instance, with a retry where safe. */
+import type { IncomingMessage } from 'node:http'
+import type { Connection, ConnectionFailure, ResponseReceiver } from '@fairlead/proxy/connection.ts'
+import { KeptBytes } from '@fairlead/proxy/kept-bytes.ts'
+import { LateBody, RequestBody } from '@fairlead/proxy/request-body.ts'
+import { toClientHeaders, toTrailers } from '@fairlead/proxy/response-headers.ts'
+import { ResponseError, type ResponseHead } from '@fairlead/proxy/response-reader.ts'
+import type { Swept } from '@fairlead/proxy/sweep.ts'
+import { type ClientResponse, refuse } from './client-response.ts'
+import type { Entrance } from './entrance.ts'
+import { InstanceChoice, type InstanceSeeker, nothingTried } from './instance-choice.ts'
+import type { Member } from './member.ts'
+import { type ClientSide, type RequestHead, toRequestHead } from './request-head.ts'
+import { Tunnel } from './tunnel.ts'
+
+/** Instances may send this many heads before the final one. */
+const maxInformation = 100
+const maxTextBytes = 8192
+const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
+
+type Phase =
+  /** The client sends a small body. */
+  | 'collecting'
+  /** It is the instance's turn. */
+  | 'sent'
+  /** Everything was written; the client has not taken all of it, or still sends. */
+  | 'ending'
+  /** The instance has changed the protocol. */
+  | 'tunnel'
+
+export class Exchange implements ResponseReceiver, InstanceSeeker, Swept {
+  readonly #entrance: Entrance
+  readonly #request: IncomingMessage
+  readonly #response: ClientResponse
+  readonly #head: RequestHead
+  readonly #isIdempotent: boolean
+  /** Most requests find an instance at once, and need none. */
+  #choice: InstanceChoice | undefined
+  readonly #body: RequestBody | undefined
+  #phase: Phase = 'collecting'
+  #member: Member | undefined
+  /** When it got the request, in milliseconds of `performance.now()`. */
+  #sentMs = 0
+  #connection: Connection | undefined
+  /** A kept connection has failed: further attempts take new ones. */
+  #fresh = false
+  /** Why an instance that may have begun with the request did not answer it. */
+  #error: (Error & { code?: string }) | undefined
+  #clientIsBlocked = false
+  #information = 0
+  #headIsUnsent = false
+  /** When something last moved, by the coarse clock. */
+  #movedMs: number
+  #answer: ResponseHead | undefined
+  /** The beginning of a small response that another instance can still give. */
+  #pieces: KeptBytes | undefined
+
+  constructor(entrance: Entrance, request: IncomingMessage, response: ClientResponse, head: RequestHead) {
+    this.#entrance = entrance
+    this.#request = request
+    this.#response = response
+    this.#head = head
+    this.#isIdempotent = !head.upgrades && idempotentMethods.has(head.method)
+    this.#movedMs = entrance.sweep.nowMs
+    const { body } = head
+    if (body === 'none') return
+    const maySuffice = body === 'chunked' || body <= entrance.bounds.maxReplayBytes
+    this.#body = new RequestBody(entrance, request, body === 'chunked', this.#isIdempotent && maySuffice)
+  }
+
+  start(): void {
+    const { sweep, balancer, bounds, replay } = this.#entrance
+    sweep.add(this)
+    const { body } = this.#head
+    const isSmall = typeof body === 'number' && body <= bounds.maxReplayBytes && replay.bytes + body <= bounds.maxReplayTotalBytes
+    if (!isSmall) this.#seek()
+    else if (!balancer.hasInstance && !balancer.mayWait) this.onNoInstance()
+    else this.#collect(body)
+  }
+
+  /** A slow client keeps no instance busy, and the request can be sent again. */
+  #collect(bytes: number): void {
+    this.#body?.collect(bytes, () => {
+      if (this.#phase === 'collecting') this.#seek()
+    })
+    if (this.#head.expectsContinue) this.#response.writeContinue()
+  }
+
+  #seek(): void {
+    const member = this.#choice === undefined ? this.#entrance.balancer.pick(nothingTried) : undefined
+    if (member !== undefined) this.onInstance(member)
+    else this.#furtherChoice().seek()
+  }
+
+  #furtherChoice(): InstanceChoice {
+    this.#choice ??= new InstanceChoice(this.#entrance, this)
+    return this.#choice
+  }
+
+  onInstance(member: Member): void {
+    const usual = this.#isIdempotent ? 'any' : 'fresh'
+    const connection = member.take(this.#head.upgrades ? 'tunnel' : this.#fresh ? 'new' : usual)
+    this.#member = member
+    this.#sentMs = performance.now()
+    this.#connection = connection
+    this.#movedMs = this.#entrance.sweep.nowMs
+    this.#phase = 'sent'
+    connection.send(this.#head, this.#body, this)
+  }
+
+  onInformation(head: ResponseHead): void {
+    this.#movedMs = this.#entrance.sweep.nowMs
+    if (++this.#information > maxInformation) throw new ResponseError('The instance sends one 1xx response after the other.')
+    if (this.#request.httpVersionMinor === 0 || this.#head.upgrades) return
+    if (head.status !== 100) this.#response.writeInformation(head.status, toClientHeaders(head, false))
+    else if (this.#head.expectsContinue && this.#body?.isPassedOn) this.#response.writeContinue()
+  }
+
+  onHead(head: ResponseHead): void {
+    if (head.status === 101) return void this.#join(head)
+    this.#movedMs = this.#entrance.sweep.nowMs
+    this.#answer = head
+    const { body } = head
+    // A small response is not begun before it is complete: until then, another instance can give it.
+    const isHeld = this.#isIdempotent && body.kind === 'length' && body.length <= this.#entrance.bounds.maxReplayBytes
+    if (!isHeld) this.#sendHead(head)
+  }
+
+  #join(head: ResponseHead): void {
+    const connection = this.#connection
+    const member = this.#member
+    const protocol = findHeader(head.headers, 'upgrade')
+    if (protocol === undefined) throw new ResponseError('The instance does not say which protocol it changes to.')
+    if (connection === undefined || member === undefined) return
+    const { socket } = this.#request
+    this.#phase = 'tunnel'
+    this.#connection = undefined
+    this.#member = undefined
+    this.#entrance.sweep.delete(this)
+    this.#response.detachSocket(socket)
+    const headers = [...toClientHeaders(head, false), 'connection', 'upgrade', 'upgrade', protocol]
+    let text = 'HTTP/1.1 101 Switching Protocols\r\n'
+    for (let at = 0; at < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+    socket.write(`${text}\r\n`, 'latin1')
+    new Tunnel(this.#entrance, member, socket, connection.release()).open()
+  }
+
+  #sendHead(head: ResponseHead): void {
+    const isOld = this.#request.httpVersionMinor === 0
+    const headers = toClientHeaders(head, head.body.kind === 'chunked' && !isOld)
+    if (this.#mustClose()) headers.push('connection', 'close')
+    this.#response.writeHead(head.status, head.statusText, headers)
+    this.#headIsUnsent = true
+  }
+
+  /** After an invitation that never came, the client may leave the body out: then the next request would be taken for it. */
+  #mustClose(): boolean {
+    const { expectsContinue, upgrades } = this.#head
+    return upgrades || this.#entrance.closesSince !== undefined || (expectsContinue && !this.#request.complete)
+  }
+
+  onBody(piece: Buffer, isLast: boolean): void {
+    const response = this.#response
+    this.#movedMs = this.#entrance.sweep.nowMs
+    if (response.headersSent) this.#passOn(piece, isLast)
+    else if (isLast) this.#endHeld(piece)
+    else {
+      this.#pieces ??= new KeptBytes()
+      this.#pieces.add(Buffer.from(piece))
+    }
+  }
+
+  #endHeld(last: Buffer): void {
+    if (this.#answer === undefined) return
+    this.#sendHead(this.#answer)
+    this.#pieces?.add(last)
+    this.#passOn(this.#pieces?.bytes ?? last, true)
+    this.#pieces = undefined
+  }
+
+  #passOn(piece: Buffer, isLast: boolean): void {
+    const response = this.#response
+    this.#headIsUnsent = false
+    if (isLast) {
+      // As text, a short body and its head are one write of one string.
+      if (piece.length <= maxTextBytes) response.end(piece.toString('latin1'), 'latin1')
+      else response.end(Buffer.from(piece))
+    } else if (!response.write(Buffer.from(piece)) && !this.#clientIsBlocked) {
+      this.#clientIsBlocked = true
+      this.#connection?.pause()
+      response.once('drain', () => {
+        this.#clientIsBlocked = false
+        this.#movedMs = this.#entrance.sweep.nowMs
+        this.#connection?.resume()
+      })
+    }
+  }
+
+  onReadEnd(): void {
+    if (!this.#headIsUnsent) return
+    this.#headIsUnsent = false
+    this.#response.flushHeaders()
+  }
+
+  onEnd(trailers: readonly string[]): void {
+    const response = this.#response
+    if (this.#phase === 'tunnel') return
+    this.#phase = 'ending'
+    // A held response without a body.
+    if (!response.headersSent && this.#answer !== undefined) this.#sendHead(this.#answer)
+    this.#headIsUnsent = false
+    this.#connection = undefined
+    this.#member?.count((this.#answer?.status ?? 500) >= 500, this.#sentMs)
+    this.#leaveMember()
+    this.#body?.discard()
+    if (response.writableEnded) return
+    if (trailers.length > 0 && response.chunkedEncoding) response.addTrailers(toTrailers(trailers))
+    response.end()
+  }
+
+  #dropConnection(): void {
+    this.#connection?.destroy()
+    this.#connection = undefined
+    this.#leaveMember()
+  }
+
+  #leaveMember(): void {
+    const member = this.#member
+    this.#member = undefined
+    member?.leave()
+  }
+
+  onFailure(failure: ConnectionFailure): void {
+    const member = this.#member
+    const { wasKept } = failure
+    this.#connection = undefined
+    this.#leaveMember()
+    if (failure.wasConnected) this.#error = failure.error
+    if (failure.wasConnected && !wasKept) member?.count(true, this.#sentMs)
+    const isWithinBounds = member !== undefined && this.#furtherChoice().fail(member, failure)
+    if (this.#response.headersSent) {
+      // A response that is cut off must not look complete.
+      this.#phase = 'ending'
+      this.#response.destroy()
+    } else if (isWithinBounds && this.#mayRepeat(failure)) {
+      this.#fresh ||= wasKept
+      this.#repeat()
+    } else {
+      this.onNoInstance()
+    }
+  }
+
+  #mayRepeat({ error, wasConnected }: ConnectionFailure): boolean {
+    if (this.#body?.isRepeatable === false) return false
+    if (!wasConnected) return true
+    return this.#isIdempotent && error.code !== 'ETIMEDOUT' && !(error instanceof ResponseError)
+  }
+
+  #repeat(): void {
+    this.#body?.detach()
+    this.#answer = undefined
+    this.#pieces = undefined
+    this.#phase = 'sent'
+    this.#seek()
+  }
+
+  onNoInstance(): void {
+    const error = this.#error
+    const { balancer } = this.#entrance
+    if (error === undefined) this.#refuse(503, balancer.explain(), balancer.retryAfterSeconds)
+    else if (error.code === 'ETIMEDOUT') this.#refuse(504, 'The instance did not answer in time.')
+    else if (error instanceof ResponseError) this.#refuse(502, `The instance sent no valid HTTP response. ${error.message}`)
+    else this.#refuse(502, 'The instance closed the connection before it answered. The request may have had an effect.')
+  }
+
+  #refuse(status: number, text: string, retryAfterSeconds?: number): void {
+    this.#phase = 'ending'
+    this.#body?.discard()
+    refuse(this.#response, { status, text, retryAfterSeconds, closes: this.#mustClose() })
+  }
+
+  /** The response is over, or the client has gone away. */
+  onClientClose(): void {
+    const { sweep } = this.#entrance
+    sweep.delete(this)
+    this.#choice?.abandon()
+    this.#phase = 'ending'
+    this.#body?.discard()
+    if (!this.#request.complete && !this.#request.socket.destroyed) sweep.add(new LateBody(sweep, this.#request))
+    this.#dropConnection()
+  }
+
+  check(nowMs: number): void {
+    const { bounds, closesSince } = this.#entrance
+    const drains = [closesSince, this.#member?.drainsSince]
+    if (drains.some((since) => since !== undefined && nowMs - since > bounds.drainMs)) return void this.#response.destroy()
+    if (this.#choice?.isWaiting) return
+    const stalledMs = nowMs - Math.max(this.#movedMs, this.#body?.movedMs ?? 0)
+    if (this.#waitsForClient() && stalledMs > bounds.clientStallMs) this.#endSlowClient()
+  }
+
+  #waitsForClient(): boolean {
+    if (this.#phase === 'collecting' || this.#phase === 'ending' || this.#clientIsBlocked) return true
+    const body = this.#body
+    return body?.isPassedOn === true && !body.isBlocked
+  }
+
+  #endSlowClient(): void {
+    if (this.#response.headersSent) return void this.#response.destroy()
+    this.#dropConnection()
+    this.#body?.discard()
+    this.#phase = 'ending'
+    this.#movedMs = this.#entrance.sweep.nowMs
+    refuse(this.#response, { status: 408, text: 'The body of the request did not arrive in time.', closes: true })
+  }
+}
+
+/** Begins the exchange of a request, or answers one that cannot be passed on. */
+export function beginExchange(
+  entrance: Entrance,
+  client: ClientSide,
+  request: IncomingMessage,
+  response: ClientResponse,
+  upgrades = false,
+): void {
+  const head = toRequestHead(request, client, upgrades)
+  if ('problem' in head) return void refuse(response, { status: head.status, text: head.problem, closes: true })
+  const exchange = new Exchange(entrance, request, response, head)
+  response.exchange = exchange
+  exchange.start()
+}
+
+function findHeader(headers: readonly string[], name: string): string | undefined {
+  for (let at = 0; at < headers.length; at += 2) if (headers[at]?.toLowerCase() === name) return headers[at + 1]
+  return undefined
+}

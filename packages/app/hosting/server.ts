@@ -1,0 +1,207 @@
+/** One HTTP server for all embedded back ends, with their migrations and life cycles. */
+import http from 'node:http'
+import type { DatabaseSync } from 'node:sqlite'
+import { openAgent } from '@fairlead/agent/client.ts'
+import { GatewayError } from '@fairlead/base/errors.ts'
+import { formatJson, maxStoredJsonDepth } from '@fairlead/base/json/json.ts'
+import { definedOf } from '@fairlead/base/json/values.ts'
+import type { ServiceName } from '@fairlead/base/services/services.ts'
+import { migrate } from '@fairlead/base/storage/migrations.ts'
+import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
+import { Sweeper } from '@fairlead/engine/retention/sweeper.ts'
+import { passSecretsOn } from '@fairlead/engine/secrets/pass-secrets-on.ts'
+import { createClouddriver } from '@fairlead/external/clouddriver.ts'
+import { openEcho } from '@fairlead/external/echo.ts'
+import { openFiat } from '@fairlead/external/fiat.ts'
+import { openFront50 } from '@fairlead/external/front50.ts'
+import { openIgor } from '@fairlead/external/igor.ts'
+import { openOrca } from '@fairlead/external/orca.ts'
+import { withoutSchemas } from '@fairlead/gateway/http/without-schemas.ts'
+import type { Backend, BackendContext, BackendSettings, OpenBackend } from '@fairlead/ports/backend.ts'
+import type { Infrastructure } from '@fairlead/ports/infrastructure.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import type { Ports } from '@fairlead/ports/ports.ts'
+import { acceptJson } from '@fairlead/ports/requests/accept-bodies.ts'
+import { backendHeader } from '@fairlead/ports/requests/request-caller.ts'
+import { requireAccess } from '@fairlead/ports/rights/access.ts'
+import type { CallService } from '@fairlead/ports/service-call.ts'
+import { toStorageError } from '@fairlead/ports/storage-error.ts'
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
+import { markNewData } from './data-age.ts'
+
+interface BackendServerOptions {
+  backends: readonly Backend[]
+  db: DatabaseSync
+  call: CallService
+  settings: BackendSettings
+  log: FastifyBaseLogger
+  now?: () => number
+  /** Goes on with `now` when that is passed in alone. */
+  steady?: (() => number) | undefined
+  onStateChanged?: (service: ServiceName) => void
+  /** Called when a back end changes permissions on its own. */
+  onPermissionsChanged?: () => void
+  /** Another number after every change of permissions. */
+  permissionVersion?: () => number
+}
+
+/** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */
+const maxHeaderBytes = 128 * 1024
+/** Less than the back ends have for their end. */
+const settleMs = 4_000
+
+/**
+ * Builds the server without listening. After `listen`, call `start` of the result so that background work begins.
+ * Closing the Fastify instance stops the back ends; the database stays open, its owner closes it.
+ */
+export function createBackendServer(options: BackendServerOptions) {
+  const server = createServer(options)
+  const opened = new Map<ServiceName, OpenBackend>()
+  const isNewData = markNewData(options.db)
+  let definitions: Ports['definitions'] | undefined
+  for (const backend of options.backends) {
+    migrateAll(options.db, backend)
+    const context = toContext(backend.service, opened, { ...options, isNewData })
+    definitions ??= context.ports.definitions
+    const open = backend.open(context)
+    opened.set(backend.service, open)
+    server.register(
+      (app, _options, done) => {
+        app.get('/health', () => ({ status: 'UP' }))
+        open.routes(app)
+        done()
+      },
+      { prefix: `/${backend.service}` },
+    )
+  }
+  const sweeper = new Sweeper({
+    ...options,
+    definitions: definitions ?? openFront50(options.call),
+    kinds: [...opened.values()].flatMap(({ retained }) => retained ?? []),
+    settings: options.settings.retention,
+    isNewData,
+    isMentioned: (text) => opened.values().some((backend) => backend.isMentioned?.(text) === true),
+  })
+  const settle = async (ms: number) => void (await Promise.all(opened.values().map((backend) => backend.settle?.(ms))))
+  server.addHook('preClose', () => settle(settleMs))
+  server.addHook('onClose', async () => {
+    await sweeper.close()
+    for (const backend of opened.values()) await backend.close?.()
+  })
+  return {
+    server,
+    /** Begins the background work, once the server listens. */
+    start: () => {
+      for (const backend of opened.values()) backend.start?.()
+      sweeper.start()
+    },
+    sweeper,
+    settle,
+    reload: (changed: BackendSettings) => opened.values().forEach((backend) => void backend.reload?.(changed)),
+    observe: (): BackendState =>
+      Object.assign(definedOf({ storedBytes: sweeper.sizes }), ...opened.values().map((backend) => backend.observe?.())),
+  }
+}
+
+function createServer({ log, settings }: BackendServerOptions): FastifyInstance {
+  const server = Fastify({
+    loggerInstance: log,
+    schemaController: withoutSchemas,
+    logController: new LogController({ disableRequestLogging: true }),
+    // Expressions to evaluate arrive in the query.
+    http: { maxHeaderSize: maxHeaderBytes },
+    // A name that is too long is one that does not exist.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxHeaderBytes },
+    // The gateway asks with GET for the HEAD of its clients; twice the routes would be a quarter of the start.
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+  })
+  acceptJson(server, settings, maxStoredJsonDepth)
+  server.setReplySerializer(formatJson)
+  server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
+    const error = toStorageError(thrown)
+    const status = error instanceof PortError || error instanceof GatewayError ? error.status : (error.statusCode ?? 500)
+    // An error of a back end itself, such as an unavailable directory, goes to the caller, who logs it as a failure.
+    if (thrown instanceof PortError) {
+      if (status >= 500) log.info({ status, problem: thrown.message }, 'an embedded back end refused what it was asked')
+    } else if (status >= 500) {
+      log.error({ err: thrown }, 'an embedded back end failed')
+    }
+    const fields = error instanceof PortError ? error.fields : {}
+    return reply.code(status).send(errorBody(status, error.message, { exception: error.name, ...fields }))
+  })
+  server.setNotFoundHandler((request, reply) => {
+    reply.code(404).send(errorBody(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' }))
+  })
+  return server
+}
+
+function migrateAll(db: DatabaseSync, { service, migrations, partMigrations = {} }: Backend): void {
+  migrate(db, service, migrations)
+  for (const [part, ofPart] of Object.entries(partMigrations)) migrate(db, `${service}/${part}`, ofPart)
+}
+
+/** @param opened The back ends so far, and later all of them */
+function toContext(
+  service: ServiceName,
+  opened: ReadonlyMap<ServiceName, OpenBackend>,
+  { backends, db, call, settings, log, isNewData, ...options }: BackendServerOptions & { readonly isNewData: boolean },
+): BackendContext {
+  const isEmbedded = (other: ServiceName) => backends.some((each) => each.service === other)
+  const steady = options.steady ?? options.now ?? (() => performance.now())
+  const clouddriver = createClouddriver({ call, steady, accessOf: (users) => requireAccess(context, users) })
+  const ports = toPorts(opened, call, clouddriver)
+  const context: BackendContext = {
+    db,
+    ports,
+    now: options.now ?? Date.now,
+    steady,
+    log: log.child({ service }),
+    call: (other, request) =>
+      call(other, isEmbedded(other) ? { ...request, headers: { ...request.headers, [backendHeader]: 'true' } } : request),
+    isEmbedded,
+    openAgent: (dataDir, startsAgent) => openAgent({ dataDir, startsAgent, version: settings.version ?? '', log: context.log }),
+    providerOf: (id) => opened.get('clouddriver')?.provider?.(id),
+    notificationRecordsOf: (application) => opened.get('front50')?.notificationRecordsOf?.(application),
+    secrets: passSecretsOn(() => opened.get('front50')?.secrets),
+    secretHolders: () => [...opened.values()].flatMap((backend) => backend.secretHolders?.() ?? []),
+    isRunning: ({ service: runner, id }) => ports[runner === 'orca' ? 'executions' : 'builds'].isRunning(id),
+    settings,
+    isNewData,
+    stateChanged: () => options.onStateChanged?.(service),
+    permissionsChanged: options.onPermissionsChanged ?? (() => {}),
+    permissionVersion: options.permissionVersion,
+  }
+  return context
+}
+
+/** Each capability of this process, or else of the service in its place. */
+function toPorts(opened: ReadonlyMap<ServiceName, OpenBackend>, call: CallService, clouddriver: Infrastructure): Ports {
+  const [front50, fiat] = [openFront50(call), openFiat(call)]
+  const [orca, echo, igor] = [openOrca(call), openEcho(call), openIgor(call)]
+  return {
+    get infrastructure() {
+      return opened.get('clouddriver')?.ports?.infrastructure ?? clouddriver
+    },
+    get builds() {
+      return opened.get('igor')?.ports?.builds ?? igor
+    },
+    get events() {
+      return opened.get('echo')?.ports?.events ?? echo
+    },
+    get executions() {
+      return opened.get('orca')?.ports?.executions ?? orca
+    },
+    get definitions() {
+      return opened.get('front50')?.ports?.definitions ?? front50
+    },
+    get rights() {
+      return opened.get('fiat')?.ports?.rights ?? fiat
+    },
+  }
+}
+
+/** The error body of all embedded services. Times are ISO 8601; the path is never echoed. */
+function errorBody(status: number, message: string, fields: Record<string, unknown> = {}): Record<string, unknown> {
+  return { timestamp: new Date().toISOString(), status, error: http.STATUS_CODES[status] ?? 'Error', message, ...fields }
+}

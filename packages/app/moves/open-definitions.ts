@@ -1,0 +1,74 @@
+/** The embedded definition store outside of a server: for writing under the lock, or as a copy. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { EmbeddableService } from '@fairlead/base/services/services.ts'
+import { openDatabase } from '@fairlead/base/storage/database.ts'
+import { createDefinitions, type Definitions } from '@fairlead/engine/definitions/collections.ts'
+import { definitionsBackend } from '@fairlead/engine/definitions/definitions.ts'
+import type { Backend } from '@fairlead/ports/backend.ts'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { lockDataDir } from '../hosting/lock.ts'
+import { createBackendServer } from '../hosting/server.ts'
+
+export interface OpenDefinitions {
+  readonly definitions: Definitions
+  /** What the store takes for the time of the next writes. */
+  setTime(ms: number): void
+  close(): void
+}
+
+/** @throws {DirectoryInUse} while a Fairlead runs with the directory */
+export function openForWriting(config: Config, log: FastifyBaseLogger): OpenDefinitions {
+  const { dataDir } = config.backends
+  const lock = lockDataDir(dataDir)
+  try {
+    const db = openDatabase(join(dataDir, 'backends.db'))
+    const close = () => {
+      db.close()
+      lock.close()
+    }
+    return open(db, config, { log, close })
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+}
+
+/** A copy of the definitions alone, also while Fairlead runs: what is written to it is gone when it is closed. */
+export function openCopy(config: Config, log: FastifyBaseLogger): OpenDefinitions {
+  // Without a name, SQLite keeps it in memory, and beyond that in a file that no one else sees.
+  const db = new DatabaseSync('')
+  const opened = open(db, config, { log, close: () => db.close() })
+  const file = join(config.backends.dataDir, 'backends.db')
+  if (existsSync(file)) {
+    db.prepare('ATTACH ? AS live').run(file)
+    for (const table of ['definitions_documents', 'definitions_history'])
+      db.exec(`INSERT INTO main.${table} SELECT * FROM live.${table}`)
+    db.exec('DETACH live')
+  }
+  return opened
+}
+
+function open(db: DatabaseSync, config: Config, { log, close }: { log: FastifyBaseLogger; close: () => void }): OpenDefinitions {
+  let timeMs = Date.now()
+  let definitions: Definitions | undefined
+  const store: Backend = {
+    ...definitionsBackend,
+    open(context) {
+      definitions = createDefinitions(context)
+      return { routes: () => {} }
+    },
+  }
+  const call = () => Promise.reject(new Error('No service runs.'))
+  const backends = [store, ...(['orca', 'echo'] as const).flatMap((service) => embedded(config, service))]
+  createBackendServer({ backends, db, call, settings: config.backends, log, now: () => timeMs })
+  if (definitions === undefined) throw new Error('The definition store did not open.')
+  return { definitions, close, setTime: (ms) => (timeMs = ms) }
+}
+
+/** Rules depend on which services are embedded; none of them runs. */
+function embedded({ upstreams }: Config, service: EmbeddableService): Backend[] {
+  return upstreams.services[service].kind === 'embedded' ? [{ service, migrations: [], open: () => ({ routes: () => {} }) }] : []
+}

@@ -1,0 +1,86 @@
+/** What runs leave behind: archives, property files in them, and the logs of their jobs. */
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { parseProperties } from '../property-file.ts'
+import { joinLogs } from '../remote/joined-logs.ts'
+import { readZipEntry } from '../remote/zip-entry.ts'
+import type { ServerCalls } from '../server-calls.ts'
+import { type ActionsApi, type Archive, fullNameOf } from './actions-api.ts'
+import type { Workflow } from './actions-kind.ts'
+
+/** Of an archive in which a property file is looked for. */
+const maxArchiveBytes = 64 * 1024 * 1024
+
+export class RunFiles {
+  readonly #calls: ServerCalls
+  readonly #api: ActionsApi
+  readonly #address: string
+
+  /** @param address Base of the API */
+  constructor(calls: ServerCalls, api: ActionsApi, address: string) {
+    this.#calls = calls
+    this.#api = api
+    this.#address = address
+  }
+
+  /** Each archive is one artifact: a zip file, which an artifact account of type `http` can fetch. */
+  async artifacts(workflow: Workflow, number: number): Promise<readonly JsonObject[] | undefined> {
+    const archives = await this.#api.archives(workflow, number)
+    return archives?.map((archive) => {
+      const fileName = `${archive.name}.zip`
+      return {
+        fileName,
+        displayPath: fileName,
+        relativePath: fileName,
+        type: 'http/file',
+        name: fileName,
+        version: String(number),
+        reference: this.#address + archivePath(workflow, archive),
+        metadata: { id: archive.id, size: archive.size },
+        decorated: false,
+      }
+    })
+  }
+
+  /**
+   * Of the file in the archive of that name, else in any other one; undefined: no archive has it.
+   *
+   * @throws {PortError} 413 when it may be in an archive that is too large
+   */
+  async properties(workflow: Workflow, number: number, fileName: string): Promise<JsonObject | undefined> {
+    const tooLarge = new Set<string>()
+    const seen = new Set<number>()
+    const names = [...new Set([fileName, fileName.replace(/\.[^.]*$/, '')])]
+    // Archives of the likely names, then all.
+    for (const name of [...names, undefined]) {
+      const archives = (await this.#api.archives(workflow, number, name)) ?? []
+      // A server may not know the filter.
+      const meant = archives.filter((each) => (name === undefined || each.name === name) && !seen.has(each.id))
+      for (const archive of meant) {
+        seen.add(archive.id)
+        const isTooLarge = (archive.size ?? 0) > maxArchiveBytes
+        if (isTooLarge) tooLarge.add(archive.name)
+        const bytes = isTooLarge ? undefined : await this.#calls.download(archivePath(workflow, archive), maxArchiveBytes)
+        const text = bytes && (await readZipEntry(bytes, fileName))
+        if (text !== undefined) return parseProperties(fileName, text)
+      }
+    }
+    if (tooLarge.size === 0) return undefined
+    const text = `${fileName} is in none of the small archives, and ${[...tooLarge].join(', ')} is larger than ${maxArchiveBytes} bytes`
+    throw new PortError(413, `${text}. Upload the property file as an archive of its own.`)
+  }
+
+  /** Undefined: the run is missing, or the server lists no jobs. */
+  async log(workflow: Workflow, number: number): Promise<string | undefined> {
+    const jobs = await this.#api.jobs(workflow, number)
+    const logs = jobs?.map(({ id, name, conclusion, status }) => ({
+      title: `${name} (${conclusion ?? status})`,
+      load: (maxBytes: number) => this.#calls.download(`/repos/${fullNameOf(workflow)}/actions/jobs/${id}/logs`, maxBytes),
+    }))
+    return logs && joinLogs(logs)
+  }
+}
+
+function archivePath(workflow: Workflow, { id }: Archive): string {
+  return `/repos/${fullNameOf(workflow)}/actions/artifacts/${id}/zip`
+}

@@ -1,0 +1,79 @@
+/** Rights on jobs and builds of this machine. Without a user, Fairlead itself asks. */
+import { type Access, checkOnApplication, describeMissing } from '@fairlead/ports/access.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { requireAccess } from '@fairlead/ports/rights/access.ts'
+import { openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
+import type { OutsideAccount } from '@fairlead/ports/rights/outside-account.ts'
+
+/** A job or build; one without an application belongs to all users. */
+export interface Owned {
+  readonly application?: string | undefined
+}
+
+export interface OwnedRun extends Owned {
+  readonly account: string
+}
+
+export class JobRights {
+  readonly #context: BackendContext
+
+  constructor(context: BackendContext) {
+    this.#context = context
+  }
+
+  /** A build runs as the user of the account, for the application. @throws {PortError} 403, 503 */
+  async checkRun({ account, application }: OwnedRun, user: string | undefined): Promise<void> {
+    const access = await this.#accessOf(user)
+    if (access === undefined) return
+    if (!access.mayOnAccount(account, 'WRITE')) {
+      const advice = 'An operator can add a role of yours to local.accounts, permissions, or set `user` of the account.'
+      throw new PortError(403, `This build needs WRITE on the account "${account}". ${advice}`, { exception: 'AccessDenied' })
+    }
+    if (isOwned(application)) checkOnApplication(access, application, 'EXECUTE')
+  }
+
+  /** A build can show all of its checkout. @param account That fetches it @throws {PortError} 403, 503 */
+  async checkCheckout(account: OutsideAccount | undefined, user: string | undefined): Promise<void> {
+    if (account === undefined) return
+    const judge = await openAccountJudge(this.#context, user)
+    judge.check({ use: account }, 'artifact account')
+  }
+
+  /** Which accounts get the image of a build that the user starts, as with a bake. @throws {PortError} 503 */
+  async changeable(accounts: readonly string[], user: string | undefined): Promise<string[]> {
+    const access = await this.#accessOf(user)
+    return accounts.filter((account) => access?.mayOnAccount(account, 'WRITE') ?? true)
+  }
+
+  /** For what a build has written: its log, files and properties. @throws {PortError} 403, 503 */
+  async checkRead({ application }: Owned, user: string | undefined): Promise<void> {
+    const access = await this.#accessOf(user)
+    if (access !== undefined && isOwned(application)) checkOnApplication(access, application, 'READ')
+  }
+
+  /** Those who may start a job may follow its builds. @throws {PortError} 403, 503 */
+  async checkFollow({ application }: Owned, user: string | undefined): Promise<void> {
+    const access = await this.#accessOf(user)
+    if (access === undefined || !isOwned(application)) return
+    if (access.mayOnApplication(application, 'READ') || access.mayOnApplication(application, 'EXECUTE')) return
+    throw new PortError(403, describeMissing(access, 'READ', application), { exception: 'AccessDenied' })
+  }
+
+  /** Those that the user may read. @throws {PortError} 503 */
+  async readable<T extends Owned>(all: readonly T[], user: string | undefined): Promise<T[]> {
+    const access = await this.#accessOf(user)
+    return all.filter(
+      ({ application }) => access === undefined || !isOwned(application) || access.mayOnApplication(application, 'READ'),
+    )
+  }
+
+  /** Undefined: everything is allowed. */
+  async #accessOf(user: string | undefined): Promise<Access | undefined> {
+    return user === undefined ? undefined : requireAccess(this.#context, user)
+  }
+}
+
+function isOwned(application: string | undefined): application is string {
+  return application !== undefined && application !== ''
+}

@@ -1,0 +1,56 @@
+/** The embedded canary service: configurations, metrics accounts, judges and analyses, with the contract of kayenta. */
+
+import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
+import { askerOf } from '@fairlead/ports/requests/request-caller.ts'
+import { queryValue } from '@fairlead/ports/requests/request-values.ts'
+import { openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { MetricAccounts, toAnswer } from './accounts.ts'
+import { Analyses } from './analyses.ts'
+import { mountAnalyses } from './analysis-routes.ts'
+import { analysisMigrations } from './analysis-store.ts'
+import { Configurations, configurationMigrations, mountConfigurations } from './configurations.ts'
+import { judgeName } from './judge/judge.ts'
+import { sampleMigrations } from './samples.ts'
+
+export const canariesBackend: Backend = {
+  service: 'kayenta',
+  migrations: configurationMigrations,
+  partMigrations: { analyses: analysisMigrations, samples: sampleMigrations },
+  open: openCanaries,
+}
+
+function openCanaries(context: BackendContext): OpenBackend {
+  const configurations = new Configurations(context)
+  const accounts = new MetricAccounts(context)
+  const analyses = new Analyses(context, accounts)
+  return {
+    routes(app) {
+      mountConfigurations(app, configurations)
+      mountSurroundings(app, context, accounts)
+      mountAnalyses(app, { context, configurations, analyses })
+    },
+    start: () => analyses.resume(),
+    close() {
+      analyses.close()
+      accounts.close()
+    },
+  }
+}
+
+function mountSurroundings(app: FastifyInstance, context: BackendContext, accounts: MetricAccounts): void {
+  const judgeFor = (request: FastifyRequest) => openAccountJudge(context, askerOf(request))
+  app.get('/credentials', async (request) => accounts.views(await judgeFor(request)))
+  app.get('/judges', () => [{ name: judgeName, visible: true }])
+  app.get('/metadata/metricsService', async (request) => {
+    const wanted = queryValue(request, 'filter')?.toLowerCase() ?? ''
+    const judge = await judgeFor(request)
+    const names = await accounts
+      .require(queryValue(request, 'metricsAccountName'), judge)
+      .metricNames()
+      .catch((error: unknown) => {
+        throw toAnswer(error)
+      })
+    return names.filter((name) => name.toLowerCase().includes(wanted)).map((name) => ({ name }))
+  })
+}

@@ -1,0 +1,103 @@
+/** Schema of canary configurations: rules of kayenta, and values that its judge could not use. */
+
+import { numberOf } from '@fairlead/base/json/values.ts'
+import { optionalFlagField as flag } from '@fairlead/ports/requests/check-body.ts'
+import { z } from 'zod'
+import { judgeName } from './judge/judge.ts'
+
+/** As kayenta allows them. */
+const nameForm = /^[A-Za-z0-9,_-]+$/
+/** Ids are parts of paths; the service chooses one in place of an empty one. */
+const idForm = /^(?!\.{1,2}$)[^/\\\p{Cc}]{0,255}$/u
+const lastMs = 8.64e15
+/** Three weights of 33.3 are meant to be 100. */
+const roundingOfWeights = 0.5
+
+/** Clients write numbers as text, too. */
+function numeric(number = z.number()) {
+  return z.preprocess((value) => numberOf(value) ?? value, number)
+}
+
+const percent = numeric(z.number().min(0).max(100))
+const factor = numeric(z.number().min(0)).nullish()
+const instant = numeric(z.number().min(0).max(lastMs)).nullish()
+const texts = z.array(z.string())
+
+/** `default` and `none` are words of Deck and kayenta for "unless given". */
+const Rules = z.looseObject({
+  direction: z.enum(['increase', 'decrease', 'either']).nullish(),
+  nanStrategy: z.enum(['remove', 'replace', 'default', 'none']).nullish(),
+  outliers: z
+    .looseObject({
+      strategy: z.enum(['remove', 'keep', 'default', 'none']).nullish(),
+      outlierFactor: numeric(z.number().refine((value) => value > 0, 'it must be above 0')).nullish(),
+    })
+    .nullish(),
+  effectSize: z
+    .looseObject({
+      measure: z.enum(['meanRatio', 'cles']).nullish(),
+      allowedIncrease: factor,
+      allowedDecrease: factor,
+      criticalIncrease: factor,
+      criticalDecrease: factor,
+    })
+    .nullish(),
+  critical: flag,
+  mustHaveData: flag,
+  muted: flag,
+})
+
+/** A query may be of any type: configurations come from a kayenta with other sources, and go back to it. An analysis needs a known one. */
+const Metric = z.looseObject({
+  name: z.string().min(1),
+  query: z.looseObject({}),
+  groups: texts.nullish(),
+  scopeName: z.string().nullish(),
+  analysisConfigurations: z.looseObject({ canary: Rules.nullish() }).nullish(),
+})
+
+const Thresholds = z
+  .looseObject({ pass: percent.nullish(), marginal: percent.nullish() })
+  .refine(({ pass, marginal }) => (marginal ?? 0) <= (pass ?? 100), '"marginal" must not be above "pass"')
+
+const parts = {
+  metrics: z.array(Metric).nullish(),
+  judge: z.looseObject({ name: z.enum([judgeName]) }).nullish(),
+  templates: z.record(z.string(), z.string()).nullish(),
+  classifier: z
+    .looseObject({ groupWeights: z.record(z.string(), percent).nullish(), scoreThresholds: Thresholds.nullish() })
+    .nullish(),
+}
+const JudgedParts = z.looseObject(parts)
+
+/** What an analysis needs of a configuration, which need not be stored. */
+export const JudgedConfiguration = JudgedParts.superRefine(checkTogether)
+
+export const StoredConfiguration = z
+  .looseObject({
+    ...parts,
+    id: z.string().regex(idForm, 'it must not have slashes, nor be longer than 255 characters').nullish(),
+    name: z.string().regex(nameForm, 'it may have only letters, digits, hyphens and underscores'),
+    applications: z.array(z.string().min(1)).min(1),
+    createdTimestamp: instant,
+    updatedTimestamp: instant,
+  })
+  .superRefine(checkTogether)
+
+function checkTogether({ metrics, classifier }: z.output<typeof JudgedParts>, { addIssue }: z.core.$RefinementCtx): void {
+  const names = new Set<string>()
+  metrics?.forEach(({ name }, index) => {
+    if (names.has(name)) {
+      addIssue({ code: 'custom', path: ['metrics', index, 'name'], message: `another metric is named "${name}" too` })
+    }
+    names.add(name)
+  })
+  const weights = classifier?.groupWeights ?? {}
+  const groups = new Set(metrics?.flatMap((metric) => metric.groups ?? []))
+  const sum = Object.values(weights).reduce((all, weight) => all + weight, 0)
+  // Groups without a weight share what the others leave.
+  const isComplete = groups.size > 0 && [...groups].every((name) => Object.hasOwn(weights, name))
+  if (sum <= 100 + roundingOfWeights && (!isComplete || sum >= 100 - roundingOfWeights)) return
+  const message = `they add up to ${Number(sum.toPrecision(6))}, ${isComplete ? 'not' : 'more than'} 100`
+  addIssue({ code: 'custom', path: ['classifier', 'groupWeights'], message })
+}

@@ -1,0 +1,173 @@
+/** The verdict on one metric: whether the canary's values differ from the baseline's, and by how much. */
+import { fieldAt, isTrue, numberOf } from '@fairlead/base/json/values.ts'
+import { isConstant, quantiles, shareOfHigher, shiftBetween } from './rank-test.ts'
+import { describeSeries, type Measurement, type SeriesStats, withoutGaps, withoutOutliers } from './series.ts'
+
+export type Classification = 'Pass' | 'High' | 'Low' | 'Nodata' | 'NodataFailMetric' | 'Error'
+
+export interface MetricVerdict {
+  readonly classification: Classification
+  readonly reason?: string
+  /** Mean of the canary by the mean of the baseline; NaN where one of them is 0; undefined where nothing was compared. */
+  readonly ratio?: number
+  /** The metric decides about the whole canary. */
+  readonly critical: boolean
+  readonly experiment: SeriesStats
+  readonly control: SeriesStats
+}
+
+/** How a metric is judged: `analysisConfigurations.canary` of its configuration. */
+interface Rules {
+  readonly direction: string
+  readonly gaps: 'remove' | 'replace'
+  /** Interquartile ranges beyond which values are left out; undefined: none are. */
+  readonly outlierFactor: number | undefined
+  readonly critical: boolean
+  readonly mustHaveData: boolean
+  readonly measure: 'meanRatio' | 'cles'
+  readonly allowed: EffectBounds
+  readonly criticalEffect: EffectBounds
+}
+
+interface EffectBounds {
+  readonly increase: number
+  readonly decrease: number
+}
+
+/** Measurements of both sides in rising order, without gaps and outliers. */
+interface Samples {
+  readonly experiment: Float64Array
+  readonly control: Float64Array
+}
+
+/** Share of the estimated shift by which the confidence interval has to miss 0. */
+const tolerance = 0.25
+const confidence = quantiles[0.98]
+
+/** What was measured on both sides. */
+export interface Measurements {
+  readonly experiment: readonly Measurement[]
+  readonly control: readonly Measurement[]
+}
+
+/** @param analysis `analysisConfigurations` of the metric. */
+export function judgeMetric(name: string, analysis: unknown, values: Measurements): MetricVerdict {
+  const rules = rulesOf(analysis)
+  const samples = prepare(rules, values)
+  const stats = { experiment: describeSeries(samples.experiment), control: describeSeries(samples.control) }
+  return { ...(withoutComparison(name, samples, rules) ?? compare(name, samples, rules, stats)), ...stats }
+}
+
+/**
+ * Whether a metric could fail with these values, or with more moderate ones in place of the highest and lowest: whether the sides
+ * differ at all, however little.
+ */
+export function mayFail(analysis: unknown, values: Measurements): boolean {
+  const rules = { ...rulesOf(analysis), outlierFactor: undefined }
+  const { experiment, control } = prepare(rules, values)
+  if (experiment.length === 0 || control.length === 0) return true
+  const shift = shiftBetween(experiment, control, confidence)
+  return (rules.direction !== 'decrease' && shift.mayBeHigher()) || (rules.direction !== 'increase' && shift.mayBeLower())
+}
+
+/** Whether the sides lie so far apart in the first values that they would with the second ones' shift too. */
+export function staysClear(side: 'High' | 'Low', analysis: unknown, worse: Measurements, better: Measurements): boolean {
+  const rules = rulesOf(analysis)
+  const [low, wide] = [prepare(rules, worse), prepare(rules, better)].map(({ experiment, control }) =>
+    side === 'High' ? shiftBetween(experiment, control, confidence) : shiftBetween(control, experiment, confidence),
+  )
+  return low !== undefined && wide !== undefined && low.low() > tolerance * Math.abs(wide.estimate())
+}
+
+function prepare(rules: Rules, values: Measurements): Samples {
+  const prepareSide = (series: readonly Measurement[]): Float64Array => {
+    const sorted = withoutGaps(series, rules.gaps).sort()
+    return rules.outlierFactor === undefined ? sorted : withoutOutliers(sorted, rules.outlierFactor)
+  }
+  return { experiment: prepareSide(values.experiment), control: prepareSide(values.control) }
+}
+
+function rulesOf(analysis: unknown): Rules {
+  const at = (...path: string[]) => fieldAt(analysis, 'canary', ...path)
+  const measure = at('effectSize', 'measure') === 'cles' ? 'cles' : 'meanRatio'
+  const effect = (name: string): number => numberOf(at('effectSize', name)) ?? (measure === 'cles' ? 0.5 : 1)
+  return {
+    direction: String(at('direction') ?? 'either'),
+    gaps: at('nanStrategy') === 'replace' ? 'replace' : 'remove',
+    outlierFactor: at('outliers', 'strategy') === 'remove' ? (numberOf(at('outliers', 'outlierFactor')) ?? 3) : undefined,
+    critical: isTrue(at('critical')),
+    mustHaveData: isTrue(at('mustHaveData')),
+    measure,
+    allowed: { increase: effect('allowedIncrease'), decrease: effect('allowedDecrease') },
+    criticalEffect: { increase: effect('criticalIncrease'), decrease: effect('criticalDecrease') },
+  }
+}
+
+type Outcome = Omit<MetricVerdict, 'experiment' | 'control'>
+
+function withoutComparison(name: string, { experiment, control }: Samples, rules: Rules): Outcome | undefined {
+  if (experiment.length === 0 || control.length === 0) {
+    if (rules.gaps === 'replace') return { classification: 'Pass', ratio: 1, critical: false }
+    const fails = rules.mustHaveData && !rules.critical
+    return {
+      classification: fails ? 'NodataFailMetric' : 'Nodata',
+      reason: `Missing data for ${name}`,
+      ratio: 1,
+      critical: rules.critical,
+    }
+  }
+  if (experiment.length === control.length && experiment.every((value, index) => value === control[index])) {
+    return { classification: 'Pass', reason: 'The Canary and Baseline data are identical', ratio: 1, critical: false }
+  }
+  const isOneValue = isConstant(experiment) && isConstant(control) && experiment[0] === control[0]
+  return isOneValue ? { classification: 'Pass', ratio: 1, critical: false } : undefined
+}
+
+function compare(
+  name: string,
+  { experiment, control }: Samples,
+  rules: Rules,
+  stats: Record<'experiment' | 'control', SeriesStats>,
+): Outcome {
+  let side: 'High' | 'Low' | undefined
+  try {
+    side = sideOf(experiment, control, rules.direction)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return { classification: 'Error', reason: 'Metric Classification Failed', critical: false }
+  }
+  const ratio = meanRatio(stats.experiment.mean, stats.control.mean)
+  const effect = rules.measure === 'cles' ? shareOfHigher(experiment, control) : ratio
+  if (side === undefined || !reaches(side, effect, rules.allowed)) {
+    return { classification: 'Pass', ratio, critical: false }
+  }
+  return rules.critical && reaches(side, effect, rules.criticalEffect)
+    ? { classification: side, reason: `The metric ${name} was classified as ${side} (Critical)`, ratio, critical: true }
+    : { classification: side, reason: `${name} was classified as ${side}`, ratio, critical: false }
+}
+
+/**
+ * Where the canary lies, if its confidence interval is clear of the tolerance and the direction counts.
+ *
+ * @throws {RangeError} when no interval can be computed
+ */
+function sideOf(experiment: Float64Array, control: Float64Array, direction: string): 'High' | 'Low' | undefined {
+  const values = [experiment[0], experiment.at(-1), control[0], control.at(-1)]
+  if (!values.every(Number.isFinite)) throw new RangeError('Infinite values have no distance from each other.')
+  // At their shift both are the same, and ties alone have no variance.
+  if (experiment.length + control.length === 2) throw new RangeError('One value against one other has no interval.')
+  const shift = shiftBetween(experiment, control, confidence)
+  const isClear = (bound: number): boolean => bound > 0 && bound > tolerance * Math.abs(shift.estimate())
+  if (direction !== 'decrease' && shift.mayBeHigher() && isClear(shift.low())) return 'High'
+  return direction !== 'increase' && shift.mayBeLower() && isClear(-shift.high()) ? 'Low' : undefined
+}
+
+function meanRatio(experiment: number, control: number): number {
+  return experiment === 0 || control === 0 ? Number.NaN : experiment / control
+}
+
+/** An effect that cannot be computed holds nothing back. */
+function reaches(side: 'High' | 'Low', effect: number, { increase, decrease }: EffectBounds): boolean {
+  if (Number.isNaN(effect)) return true
+  return side === 'High' ? effect >= increase : effect <= decrease
+}

@@ -1,0 +1,75 @@
+/** Metrics of Datadog: its API for queries of time series. */
+
+import { fieldOf, type JsonObject, listOf, numberOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { formatQuery } from '@fairlead/base/net/encode-path.ts'
+import { httpAddress } from '@fairlead/base/settings/setting.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { z } from 'zod'
+import { MetricError, type MetricQuestion, type MetricSeries, type OpenAccount } from '../metric-source.ts'
+import { expandedTemplate } from '../query-template.ts'
+import { toValues } from '../series.ts'
+import { accountFields, createSourceCalls, metricSource, revealFor } from './source-accounts.ts'
+
+const Account = z.strictObject({
+  ...accountFields,
+  endpoint: z
+    .strictObject({ baseUrl: httpAddress.default('https://api.datadoghq.com').describe('Its address; other sites have others.') })
+    .prefault({})
+    .describe('Where Datadog is.'),
+  apiKey: z.string().min(1).describe('API key; may be a reference such as `secret:datadog-api`.'),
+  applicationKey: z.string().min(1).describe('Application key that may read time series; may be a reference.'),
+})
+type Account = z.infer<typeof Account>
+
+const hourSeconds = 3600
+
+export const datadogSource = metricSource({ id: 'datadog', title: 'Datadog', account: Account, open: openAccount })
+
+function openAccount(account: Account, context: BackendContext): OpenAccount {
+  const { name, endpoint } = account
+  const headers = async () => {
+    const { apiKey, applicationKey } = await revealFor(context, name, account)
+    return { 'dd-api-key': apiKey, 'dd-application-key': applicationKey }
+  }
+  const { call, close } = createSourceCalls(context, { account: name, title: 'Datadog', baseUrl: endpoint.baseUrl, headers })
+  return {
+    async fetch(question) {
+      const { startMs, endMs } = question.scope
+      const query = toQuery(question)
+      const times = { from: Math.floor(startMs / 1000), to: Math.floor(endMs / 1000) }
+      const body = await call({ path: `/api/v1/query${formatQuery({ ...times, query })}` })
+      if (fieldOf(body, 'status') === 'error')
+        throw new MetricError(`Datadog rejects the query ${query}: ${textOf(fieldOf(body, 'error')) ?? 'it gives no reason'}.`)
+      return objectsOf(fieldOf(body, 'series')).map((series) => toSeries(series, query))
+    },
+    async metricNames() {
+      const from = Math.floor(context.now() / 1000) - hourSeconds
+      return textsOf(fieldOf(await call({ path: `/api/v1/metrics${formatQuery({ from })}` }), 'metrics'))
+    },
+    close,
+  }
+}
+
+function toQuery(question: MetricQuestion): string {
+  const { query, scope } = question
+  const own = expandedTemplate(question)
+  if (own !== undefined) return own
+  const metric = textOf(query['metricName'])
+  if (metric === undefined) throw new MetricError('The query needs a "metricName", or a "customInlineTemplate".')
+  const gauge = `${metric}{${[scope.scope, ...textsOf(query['tags'])].join(',')}}`
+  return query['metricType'] === 'count' || query['metricType'] === 'COUNT' ? `sum:${gauge}.as_count()` : gauge
+}
+
+function toSeries(series: JsonObject, query: string): MetricSeries {
+  const points = listOf(series['pointlist']).flatMap((pair) => {
+    const [at, value] = listOf(pair).map(numberOf)
+    return at === undefined || value === undefined ? [] : [{ atMs: at, value }]
+  })
+  const tags = textsOf(series['tag_set']).map((tag): [string, string] => {
+    const colon = tag.indexOf(':')
+    return colon < 0 ? [tag, ''] : [tag.slice(0, colon), tag.slice(colon + 1)]
+  })
+  // Datadog chooses it by the length of time.
+  const stepMs = (numberOf(series['interval']) ?? 1) * 1000
+  return { ...toValues(points, { stepMs }), stepMs, tags: Object.fromEntries(tags), query }
+}

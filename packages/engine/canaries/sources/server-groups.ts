@@ -1,0 +1,139 @@
+/** Metrics of server groups, as load balancers and providers measure them. */
+
+import { fieldOf, type JsonObject, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { parseMoniker } from '@fairlead/base/names/moniker.ts'
+import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { z } from 'zod'
+import {
+  type MetricAccount,
+  MetricError,
+  type MetricQuestion,
+  type MetricSeries,
+  type MetricSourceType,
+} from '../metric-source.ts'
+import { type GroupPlace, GroupSamples } from '../samples.ts'
+import { toValues } from '../series.ts'
+
+const id = 'serverGroups'
+const counted: ReadonlySet<string> = new Set(['requests', 'errors'])
+const metricNames = ['requests', 'errors', 'errorPercent', 'latency', 'memory', 'cpu']
+/** How often a server group that is compared is read, so that long comparisons have all of their time. */
+const watchMs = 300_000
+
+/** The server group is the scope and its region the location; `account` and `cloudProvider` are needed where several have the name. */
+export const serverGroupSource: MetricSourceType = {
+  id,
+  keys: z.strictObject({}),
+  toSettings: () => [],
+  open: (_accounts, context) => [openAccount(context)],
+}
+
+function openAccount(context: BackendContext): MetricAccount {
+  const samples = new GroupSamples(context)
+  const read = async (place: GroupPlace, metric: string, headers: Readonly<Record<string, string>>) =>
+    samples.add(place, metric, await readPoints(context, place, metric, headers))
+  const watch = setInterval(() => {
+    for (const { place, metric } of samples.watched()) {
+      read(place, metric, {}).catch((error: Error) =>
+        context.log.info({ place, metric, problem: error.message }, 'no metrics to keep'),
+      )
+    }
+  }, watchMs).unref()
+  return {
+    name: 'server-groups',
+    type: id,
+    async fetch(question) {
+      const { query, identity } = question
+      const metric = textOf(query['metricName']) ?? ''
+      if (!metricNames.includes(metric))
+        throw new MetricError(
+          `There is no metric "${metric}" of server groups: "metricName" is one of ${metricNames.join(', ')}.`,
+        )
+      const place = await findPlace(context, question)
+      const { startMs, endMs, stepMs } = question.scope
+      const shown = `${metric} of ${place.name} in ${place.account}/${place.region}`
+      const seriesOf = async (part: string): Promise<MetricSeries> => {
+        await read(place, part, identity)
+        const gathering = counted.has(part) ? 'sum' : 'average'
+        const points = samples.between(place, part, startMs, endMs)
+        return { ...toValues(points, { startMs, stepMs, gathering }), stepMs, tags: {}, query: shown }
+      }
+      if (metric !== 'errorPercent') return [await seriesOf(metric)]
+      const [errors, requests] = await Promise.all([seriesOf('errors'), seriesOf('requests')])
+      return [percentOf(errors, requests)]
+    },
+    metricNames: async () => metricNames,
+    close: () => clearInterval(watch),
+  }
+}
+
+/** Names of Kubernetes begin with a kind, and need not tell the application. @throws {MetricError} when there is none, or are several */
+async function findPlace(context: BackendContext, question: MetricQuestion): Promise<GroupPlace> {
+  const { application, scope, query } = question
+  const { scope: name, location, parameters } = scope
+  const named = parseMoniker(name.slice(name.lastIndexOf(' ') + 1)).app
+  const wanted = {
+    name,
+    region: location,
+    account: parameters['account'] ?? textOf(query['account']),
+    cloudProvider: parameters['cloudProvider'] ?? textOf(query['cloudProvider']),
+  }
+  const where = location === undefined ? '' : ` in ${location}`
+  for (const app of new Set([application, ...(named === null ? [] : [named])])) {
+    const found = (await groupsOf(context, app, question)).filter((group) =>
+      Object.entries(wanted).every(([field, value]) => value === undefined || group[field as keyof typeof group] === value),
+    )
+    if (found.length > 1)
+      throw new MetricError(`There are ${found.length} server groups "${name}"${where}: set "account" in "extendedScopeParams".`)
+    if (found[0] !== undefined) return { ...found[0], provider: found[0].cloudProvider }
+  }
+  throw new MetricError(`There is no server group "${name}"${where}.`)
+}
+
+/** Those that the user may see. @throws {MetricError} */
+async function groupsOf(context: BackendContext, application: string, { identity }: MetricQuestion) {
+  const path = pathTo`/applications/${application}/serverGroups`
+  const { status, body } = await context.call('clouddriver', { method: 'GET', path, headers: { ...identity } }).catch(unreachable)
+  if (status >= 500) throw unreachable(new Error(`it answered ${status}`))
+  return objectsOf(body).map((group) => ({
+    name: String(group['name']),
+    account: String(group['account']),
+    region: String(group['region']),
+    cloudProvider: providerOf(group),
+  }))
+}
+
+function providerOf(group: JsonObject): string {
+  return textOf(group['cloudProvider']) ?? String(group['type'])
+}
+
+function unreachable(error: Error): never {
+  throw new MetricError(`The infrastructure service cannot be asked: ${error.message}.`, true)
+}
+
+async function readPoints(
+  context: BackendContext,
+  { provider, account, region, name }: GroupPlace,
+  metric: string,
+  identity: Readonly<Record<string, string>>,
+) {
+  const path = pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` + formatQuery({ serverGroup: name })
+  const { status, body } = await context.call('clouddriver', { method: 'GET', path, headers: { ...identity } }).catch(unreachable)
+  if (status === 404) throw new MetricError(`There is no metric "${metric}" of ${name} in ${account}/${region}.`)
+  if (status !== 200)
+    throw new MetricError(textOf(fieldOf(body, 'message')) ?? `The metric ${metric} cannot be read: ${status}.`, status >= 500)
+  return objectsOf(fieldOf(body, 'datapoints')).flatMap(({ timestamp, sum, average }) => {
+    const [atMs, value] = [numberOf(timestamp), numberOf(sum) ?? numberOf(average)]
+    return atMs === undefined || value === undefined ? [] : [{ atMs, value }]
+  })
+}
+
+function percentOf(part: MetricSeries, whole: MetricSeries): MetricSeries {
+  const offset = Math.round((whole.startMs - part.startMs) / whole.stepMs)
+  const values = whole.values.map((all, index) => {
+    const some = part.values[index + offset] ?? Number.NaN
+    return all === 0 ? Number.NaN : (some / all) * 100
+  })
+  return { ...whole, values }
+}

@@ -1,0 +1,82 @@
+/** Embedded definition store: applications, pipelines and other declarations of users and tools. */
+
+import { documentMigrations } from '@fairlead/base/stores/document-store.ts'
+import type { Backend } from '@fairlead/ports/backend.ts'
+import type { FastifyInstance } from 'fastify'
+import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { secretRoutes } from '../secrets/routes.ts'
+import { secretMigrations } from '../secrets/secret-store.ts'
+import { openSecrets } from '../secrets/secrets.ts'
+import { applicationDefinitionRoutes, InvalidApplication } from './applications.ts'
+import { createStoredDefinitions } from './as-port.ts'
+import { checkSecretWriter, learnRights } from './authorization.ts'
+import { createDefinitions } from './collections.ts'
+import { notificationRecordsOf, notificationRoutes } from './notifications.ts'
+import { refuseOtherMethods } from './offered-methods.ts'
+import { permissionRoutes } from './permissions.ts'
+import { pipelineRoutes } from './pipelines.ts'
+import { projectDefinitionRoutes } from './projects.ts'
+import { saveConfiguredAccounts, serviceAccountRoutes } from './service-accounts.ts'
+import { snapshotRoutes } from './snapshots.ts'
+import { strategyRoutes } from './strategies.ts'
+import { templateRoutes } from './templates.ts'
+import { versionedTemplateRoutes } from './versioned-templates.ts'
+import { definitionVersionRoutes } from './versions.ts'
+
+/** Families that only special deployments of an external store use; here they are empty. */
+const emptyLists = ['/v2/tags', '/deliveries', '/pluginInfo', '/pluginBinaries', '/credentials', '/installedPlugins']
+
+const allRoutes = [
+  applicationDefinitionRoutes,
+  permissionRoutes,
+  pipelineRoutes,
+  strategyRoutes,
+  projectDefinitionRoutes,
+  snapshotRoutes,
+  serviceAccountRoutes,
+  notificationRoutes,
+  templateRoutes,
+  versionedTemplateRoutes,
+  definitionVersionRoutes,
+]
+
+export const definitionsBackend: Backend = {
+  service: 'front50',
+  migrations: documentMigrations,
+  partMigrations: { secrets: secretMigrations },
+  open(context) {
+    const definitions = createDefinitions(context)
+    saveConfiguredAccounts(definitions)
+    const secrets = openSecrets(context)
+    const mention = context.db.prepare('SELECT 1 FROM definitions_documents WHERE instr(document, ?) LIMIT 1')
+    return {
+      secrets,
+      notificationRecordsOf: (application) => notificationRecordsOf(definitions, application),
+      isMentioned: (text) => mention.get(text) !== undefined,
+      ports: { definitions: createStoredDefinitions(definitions) },
+      routes(app) {
+        refuseOtherMethods(app)
+        answerInvalidApplications(app)
+        learnRights(app, definitions)
+        app.addHook('preSerialization', async (request, _reply, payload) => {
+          const show = shownTo(request)
+          return Array.isArray(payload) ? payload.map(show) : show(payload)
+        })
+        for (const addRoutes of allRoutes) addRoutes(app, definitions)
+        secretRoutes(app, secrets, checkSecretWriter)
+        for (const path of emptyLists) app.get(path, () => [])
+      },
+    }
+  },
+}
+
+/**
+ * Broken rules of an application have a body without `message` and with a text as `status`.
+ * @see docs/contracts/definitions.md#errors-of-applications
+ */
+function answerInvalidApplications(app: FastifyInstance): void {
+  app.setErrorHandler((error, _request, reply) => {
+    if (!(error instanceof InvalidApplication)) throw error
+    return reply.code(400).send({ error: error.message, errors: error.errors, status: 'BAD_REQUEST' })
+  })
+}

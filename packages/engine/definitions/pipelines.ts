@@ -1,0 +1,121 @@
+/** Routes of pipelines: lists, single reads, saves, renames and the order within an application. */
+import { setImmediate } from 'node:timers/promises'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
+import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
+import { userOf } from '@fairlead/ports/requests/request-caller.ts'
+import { pathValue, queryCount, queryFlag, queryValues } from '@fairlead/ports/requests/request-values.ts'
+import { sendList } from '@fairlead/ports/requests/slices.ts'
+import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { checkSaver } from './authorization.ts'
+import type { Definitions } from './collections.ts'
+import { createTriggersOf } from './effective-triggers.ts'
+import { saveBatch } from './pipeline-batch.ts'
+import { isEnabled, isFiltering, passes, type TriggerFilter, triggeredBy } from './pipeline-filters.ts'
+import { inOrder, reindexed } from './pipeline-order.ts'
+import { checkBatch, checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
+import { namedByPath, pipelineSetRoutes } from './pipeline-set.ts'
+import { checkSameId, sendAll, sendStored, storedAt } from './requests.ts'
+import { checkPatterns } from './trigger-patterns.ts'
+
+export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): void {
+  pipelineReads(app, definitions)
+  pipelineWrites(app, definitions)
+  pipelineSetRoutes(app, definitions, 'pipelines')
+}
+
+function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
+  const { pipelines } = definitions
+
+  app.get('/pipelines', async (request, reply) => {
+    const filter = filterOf(request)
+    if (!isFiltering(filter)) return sendAll(reply, pipelines)
+    return reply.send(await filterPipelines(definitions, filter))
+  })
+
+  app.get('/pipelines/:application', async (request, reply) => {
+    if (isUnchanged(request, reply, pipelines.version())) return reply
+    return sendOfApplication(request, reply, pipelines.textsOfApplication(pathValue(request, 'application')))
+  })
+
+  app.get('/pipelines/:application/name/:name', (request) => namedByPath(request, pipelines))
+
+  app.get('/pipelines/:id/get', (_request, reply) => sendStored(reply, 'id', pipelines, 'pipeline with the id'))
+
+  app.get('/pipelines/triggeredBy/:id/:status', (request) =>
+    triggeredBy(definitions, pathValue(request, 'id'), pathValue(request, 'status')),
+  )
+}
+
+export async function filterPipelines({ pipelines, templates }: Definitions, filter: TriggerFilter): Promise<JsonObject[]> {
+  const triggersOf = createTriggersOf(templates)
+  const found: JsonObject[] = []
+  for (const texts of pipelines.portions()) {
+    found.push(...texts.map(parseDocument).filter((pipeline) => passes(pipeline, filter, triggersOf)))
+    await setImmediate()
+  }
+  return found
+}
+
+function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
+  const { pipelines } = definitions
+  const optionsOf = (request: FastifyRequest) => ({
+    staleCheck: queryFlag(request, 'staleCheck') ?? false,
+    user: userOf(request),
+  })
+  const save = async (request: FastifyRequest, checkExists: () => void): Promise<JsonObject> => {
+    const body = checkPipelineTypes(request.body)
+    checkExists()
+    checkSaver(request, pipelines, body)
+    // Before the transaction, since other requests have their turn meanwhile.
+    await checkPatterns(body)
+    return definitions.write(() => {
+      checkExists()
+      checkSaver(request, pipelines, body)
+      const pipeline = checkPipeline(definitions, body, optionsOf(request))
+      return pipelines.put(foldName(String(pipeline['id'])), pipeline, userOf(request))
+    })
+  }
+
+  app.post('/pipelines', (request) => save(request, () => {}))
+
+  app.put('/pipelines/:id', async (request) => {
+    checkSameId(checkPipelineTypes(request.body).id ?? '', pathValue(request, 'id'))
+    return save(request, () => void storedAt(request, 'id', pipelines, 'pipeline with the id'))
+  })
+
+  app.post('/pipelines/batchUpdate', (request) =>
+    saveBatch(definitions, checkBatch(definitions, request.body), {
+      ...optionsOf(request),
+      checkSaver: (body) => checkSaver(request, pipelines, body),
+    }),
+  )
+}
+
+function filterOf(request: FastifyRequest): TriggerFilter {
+  const types = queryValues(request, 'triggerTypes')
+    .flatMap((list) => list.split(','))
+    .filter((type) => type !== '')
+  return {
+    enabledPipelines: queryFlag(request, 'enabledPipelines'),
+    enabledTriggers: queryFlag(request, 'enabledTriggers'),
+    triggerTypes: types.length === 0 ? undefined : types,
+  }
+}
+
+/** Filter, order, limit, then number: the index counts what is in the answer. */
+async function sendOfApplication(request: FastifyRequest, reply: FastifyReply, texts: readonly string[]): Promise<FastifyReply> {
+  const enabled = queryFlag(request, 'enabledPipelines')
+  const namePart = (queryValues(request, 'pipelineNameFilter')[0] ?? '').toLowerCase()
+  const limit = queryCount(request, 'pipelineLimit')
+  const show = shownTo(request)
+  const kept = await flatMapInTurns(texts, (text) => {
+    const pipeline = parseDocument(text)
+    const isWanted =
+      (enabled === undefined || isEnabled(pipeline) === enabled) && String(pipeline['name']).toLowerCase().includes(namePart)
+    return isWanted ? [show(pipeline)] : []
+  })
+  return sendList(reply, reindexed(inOrder(kept).slice(0, limit)))
+}

@@ -1,0 +1,78 @@
+/** Deployment strategies: pipelines in a collection of their own, with fewer rules (docs/contracts/definitions.md#strategies). */
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
+import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
+import { userOf } from '@fairlead/ports/requests/request-caller.ts'
+import { pathValue } from '@fairlead/ports/requests/request-values.ts'
+import { sendList } from '@fairlead/ports/requests/slices.ts'
+import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
+import type { FastifyInstance } from 'fastify'
+import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { checkSaver } from './authorization.ts'
+import type { Definitions } from './collections.ts'
+import { inOrder } from './pipeline-order.ts'
+import {
+  checkBounds,
+  checkNameIsFree,
+  checkPipelineTypes,
+  checkPlace,
+  nameTaken,
+  type PipelineBody,
+  toDocument,
+  withStoredSecrets,
+} from './pipeline-rules.ts'
+import { pipelineSetRoutes } from './pipeline-set.ts'
+import { checkSameId, sendAll, storedAt } from './requests.ts'
+import { checkStages } from './runnable-stages.ts'
+
+export function strategyRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { strategies, write } = definitions
+  pipelineSetRoutes(app, definitions, 'strategies')
+
+  app.get('/strategies', (_request, reply) => sendAll(reply, strategies))
+  app.get('/strategies/:application', async (request, reply) => {
+    if (isUnchanged(request, reply, strategies.version())) return reply
+    const texts = strategies.textsOfApplication(pathValue(request, 'application'))
+    const show = shownTo(request)
+    return sendList(reply, inOrder(await flatMapInTurns(texts, (text) => [show(parseDocument(text))])))
+  })
+
+  app.post('/strategies', async (request) =>
+    write(() => {
+      const body = checkPipelineTypes(request.body)
+      checkSaver(request, strategies, body)
+      if (!body.id) checkExactNameIsFree(definitions, body)
+      save(definitions, body, userOf(request))
+    }),
+  )
+  app.put('/strategies/:id', (request) =>
+    write(() => {
+      const body = checkPipelineTypes(request.body)
+      checkSameId(body.id ?? '', pathValue(request, 'id'))
+      storedAt(request, 'id', strategies, 'strategy with the id')
+      checkSaver(request, strategies, body)
+      checkPlace(definitions, strategies, body)
+      checkNameIsFree(strategies, body, 'strategy')
+      return save(definitions, body, userOf(request))
+    }),
+  )
+}
+
+function save(definitions: Definitions, sent: PipelineBody, user: string): JsonObject {
+  const { strategies } = definitions
+  checkPlace(definitions, strategies, sent)
+  const body = withStoredSecrets(strategies, sent)
+  checkBounds(definitions, body)
+  checkStages(definitions, body)
+  const strategy: JsonObject = { ...toDocument(strategies, body), strategy: true }
+  return strategies.put(foldName(String(strategy['id'])), strategy, user)
+}
+
+/** A strategy that is sent without id may differ from another in case only. */
+function checkExactNameIsFree({ strategies }: Definitions, body: PipelineBody): void {
+  const name = (body.name ?? '').trim()
+  const application = body.application ?? ''
+  const other = strategies.named(name, application).find((each) => each['name'] === name)
+  if (other !== undefined) throw nameTaken('strategy', name, other)
+}

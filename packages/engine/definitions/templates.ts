@@ -1,0 +1,162 @@
+/** Pipeline templates of the first schema, and what both schemas share: scopes and dependents. */
+
+import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/stores/document-store.ts'
+import { PipelineTemplate } from '@fairlead/model/environments/pipeline-models.ts'
+import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import { parentOf, templateOf } from '@fairlead/model/pipeline-templates/references.ts'
+import { checkBody } from '@fairlead/ports/requests/check-body.ts'
+import { userOf } from '@fairlead/ports/requests/request-caller.ts'
+import { pathValue, queryFlag, queryValues } from '@fairlead/ports/requests/request-values.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
+import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
+import type { Definitions } from './collections.ts'
+import { checkBounds, checkLists } from './pipeline-rules.ts'
+import {
+  checkSameId,
+  incomplete,
+  keyIn,
+  missingDefinition,
+  optionalName,
+  optionalTextField,
+  refusal,
+  sendStored,
+  storedAt,
+} from './requests.ts'
+
+export const TemplateFields = PipelineTemplate.extend({ id: optionalName, tag: optionalName, source: optionalTextField })
+
+export function templateRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { templates, write } = definitions
+
+  app.get('/pipelineTemplates', (request) => inScopes(request, templates.all()))
+
+  app.get('/pipelineTemplates/:id', (request, reply) => {
+    checkTemplateReader(request, templates.get(keyIn(request)) ?? {})
+    return sendStored(reply, 'id', templates, 'pipeline template')
+  })
+
+  app.get('/pipelineTemplates/:id/dependentPipelines', (request) => {
+    const id = pathValue(request, 'id')
+    return pipelinesUsing(definitions, [id, ...(queryFlag(request, 'recursive') ? descendantsOf(definitions, id) : [])])
+  })
+
+  app.post('/pipelineTemplates', async (request) => {
+    const body = withSecretsOf(definitions, checkBody(TemplateFields, request.body), [])
+    const id = checkTemplateId(body)
+    checkTemplateWriter(request, [body])
+    checkTemplateTriggers(request, body)
+    checkTemplateBounds(definitions, body)
+    write(() => {
+      if (templates.has(foldName(id))) throw refusal(`A pipeline template with the id "${id}" exists already.`)
+      templates.put(foldName(id), body, userOf(request))
+    })
+  })
+
+  app.put('/pipelineTemplates/:id', (request) => update(definitions, request))
+
+  app.delete('/pipelineTemplates/:id', async (request) => {
+    const id = pathValue(request, 'id')
+    write(() => {
+      checkTemplateWriter(request, [templates.get(foldName(id))])
+      const heirs = descendantsOf(definitions, id)
+      checkUnused(definitions, [id, ...heirs])
+      if (heirs.length > 0) throw refusal(`The template "${id}" is extended by: ${heirs.join(', ')}.`)
+      if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
+    })
+  })
+}
+
+function update(definitions: Definitions, request: FastifyRequest): JsonObject {
+  const { templates, write } = definitions
+  const sent = checkBody(TemplateFields, request.body)
+  checkTemplateBounds(definitions, sent)
+  checkTemplateName(sent)
+  const id = pathValue(request, 'id')
+  checkSameId(sent.id ?? '', id)
+  return write(() => {
+    const stored = storedAt(request, 'id', templates, 'pipeline template')
+    const body = withSecretsOf(definitions, sent, [id])
+    checkTemplateWriter(request, [body, stored])
+    checkTemplateTriggers(request, body)
+    return templates.put(foldName(id), body, userOf(request))
+  })
+}
+
+/** @throws {PortError} 422 when the template has no id. */
+export function checkTemplateId(template: z.infer<typeof TemplateFields>): string {
+  if (!template.id?.trim()) throw incomplete('A pipeline template needs an id.')
+  checkTemplateName(template)
+  return template.id
+}
+
+/** @throws {PortError} 400 when the name is there and blank */
+export function checkTemplateName({ metadata }: z.infer<typeof TemplateFields>): void {
+  if (metadata?.name?.trim() === '') throw refusal('The name in "metadata" of a pipeline template must not be blank.')
+}
+
+/**
+ * The template with stored secrets in place of masks, which readers get.
+ *
+ * @param ids Under which versions of it are stored
+ * @throws {PortError} 400 when nothing is stored for a mask
+ */
+export function withSecretsOf<T extends JsonObject>({ templates }: Definitions, template: T, ids: readonly string[]): T {
+  return unmaskDefinition(template, () => ids.values().flatMap((id) => templates.versions(foldName(id))))
+}
+
+/** @throws {PortError} 400 when no instance could run for its size, in either schema */
+export function checkTemplateBounds(definitions: Definitions, template: JsonObject): void {
+  checkBounds(definitions, template)
+  checkBounds(definitions, pipelineOf(template))
+  checkLists(definitions, 'template', objectOf(template['configuration']))
+}
+
+/** Templates that belong to any of the scopes asked for, ignoring case; all of them when none is asked for. */
+export function inScopes(request: FastifyRequest, templates: JsonObject[]): JsonObject[] {
+  const wanted = new Set(
+    queryValues(request, 'scopes')
+      .flatMap((list) => list.toLowerCase().split(','))
+      .filter((scope) => scope !== ''),
+  )
+  if (wanted.size === 0) return templates
+  return templates.filter((template) => {
+    const { scopes } = (template['metadata'] ?? {}) as { scopes?: string[] | null }
+    return scopes?.some((scope) => wanted.has(scope.toLowerCase())) === true
+  })
+}
+
+/** Pipelines that are instances of any of these templates, as written in their reference, ignoring case. */
+export function pipelinesUsing({ pipelines }: Definitions, ids: readonly string[], toId = (used: string) => used): JsonObject[] {
+  const wanted = new Set(ids.map(foldName))
+  return pipelines.containing('"templatedPipeline"').filter((pipeline) => {
+    const used = templateOf(pipeline)
+    return used !== undefined && wanted.has(foldName(toId(used)))
+  })
+}
+
+/** @throws {PortError} 400 when a pipeline is an instance of one of the templates. */
+export function checkUnused(definitions: Definitions, ids: readonly string[]): void {
+  const users = pipelinesUsing(definitions, ids)
+  if (users.length === 0) return
+  throw refusal(`Pipelines depend on this template: ${users.map((pipeline) => pipeline['id']).join(', ')}.`)
+}
+
+/** Ids of the templates that extend a template, directly or through others. */
+function descendantsOf({ templates }: Definitions, id: string): string[] {
+  const heirs = new Map<string, string>()
+  const parents = [foldName(id)]
+  const all = templates.all()
+  for (let parent = parents.pop(); parent !== undefined; parent = parents.pop()) {
+    for (const template of all) {
+      const key = foldName(String(template['id']))
+      if (heirs.has(key) || foldName(parentOf(template) ?? '') !== parent) continue
+      heirs.set(key, String(template['id']))
+      parents.push(key)
+    }
+  }
+  heirs.delete(foldName(id))
+  return [...heirs.values()]
+}

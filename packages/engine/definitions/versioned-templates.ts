@@ -1,0 +1,176 @@
+/** Pipeline templates of the second schema, versioned by tag and by digest. */
+import { createHash } from 'node:crypto'
+import { formatJson } from '@fairlead/base/json/json.ts'
+import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
+import { foldName } from '@fairlead/base/stores/document-store.ts'
+import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import { undecorated } from '@fairlead/model/pipeline-templates/references.ts'
+import { checkBody } from '@fairlead/ports/requests/check-body.ts'
+import { userOf } from '@fairlead/ports/requests/request-caller.ts'
+import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { shownTo } from '../pipelines/trigger-secrets.ts'
+import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
+import type { Definitions } from './collections.ts'
+import { checkSameId, missingDefinition, refusal } from './requests.ts'
+import { checkStages } from './runnable-stages.ts'
+import { compareValues } from './search.ts'
+import {
+  checkTemplateBounds,
+  checkTemplateId,
+  checkTemplateName,
+  checkUnused,
+  inScopes,
+  pipelinesUsing,
+  TemplateFields,
+  withSecretsOf,
+} from './templates.ts'
+import { checkPatterns } from './trigger-patterns.ts'
+import { checkTriggers } from './usable-triggers.ts'
+
+const tags = ['latest', 'stable', 'unstable', 'experimental', 'test', 'canary']
+
+export function versionedTemplateRoutes(app: FastifyInstance, definitions: Definitions): void {
+  versionedTemplateReads(app, definitions)
+  versionedTemplateWrites(app, definitions)
+}
+
+function versionedTemplateReads(app: FastifyInstance, definitions: Definitions): void {
+  const { templates } = definitions
+
+  app.get('/v2/pipelineTemplates', (request) => inScopes(request, templates.all()))
+
+  app.get('/v2/pipelineTemplates/versions', (request) => {
+    const versions = inScopes(request, templates.all())
+      .filter((template) => template['schema'] === 'v2')
+      .map(shownTo(request))
+    // A Map groups ids of any spelling; fromEntries defines properties, so that no id can reach a prototype.
+    return Object.fromEntries(Map.groupBy(versions, (template) => String(template['id'])))
+  })
+
+  app.get('/v2/pipelineTemplates/:id', (request) => {
+    const id = versionOf(request)
+    const found = templates.get(foldName(id))
+    if (found === undefined) throw missingDefinition(`pipeline template "${id}"`)
+    checkTemplateReader(request, found)
+    const { tag: _tag, digest: _digest, ...template } = found
+    return template
+  })
+
+  app.get('/v2/pipelineTemplates/:id/dependentPipelines', (request) => {
+    const id = pathValue(request, 'id')
+    // Without tag or digest, pipelines that use any version depend on the template.
+    return pipelinesUsing(definitions, [id], undecorated(id) === id ? undecorated : undefined)
+  })
+}
+
+function versionedTemplateWrites(app: FastifyInstance, definitions: Definitions): void {
+  const { templates, write } = definitions
+
+  app.post('/v2/pipelineTemplates', async (request) => {
+    const id = undecorated(checkTemplateId(checkBody(TemplateFields, request.body)))
+    await save(definitions, request, id, (tag) => {
+      if (!templates.has(foldName(versionId(id, tag)))) return
+      throw refusal(`The pipeline template "${versionId(id, tag)}" exists already.`)
+    })
+  })
+
+  app.put('/v2/pipelineTemplates/:id', (request) => {
+    const sent = checkBody(TemplateFields, request.body)
+    const id = undecorated(pathValue(request, 'id'))
+    checkTemplateName(sent)
+    if (sent.id != null) checkSameId(undecorated(sent.id), id)
+    return save(definitions, request, id, (_tag, versions) => {
+      if (versions.length === 0) throw missingDefinition(`pipeline template "${id}"`)
+    })
+  })
+
+  app.delete('/v2/pipelineTemplates/:id', async (request) => {
+    const id = versionOf(request)
+    write(() => {
+      checkTemplateWriter(request, [templates.get(foldName(id))])
+      checkUnused(definitions, [id])
+      if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
+    })
+  })
+}
+
+/** @param checkVersions Refuses what the stored versions do not allow. */
+async function save(
+  definitions: Definitions,
+  request: FastifyRequest,
+  id: string,
+  checkVersions: (tag: string | undefined, versions: readonly JsonObject[]) => void,
+): Promise<JsonObject> {
+  // A version of another tag comes from one that was read.
+  const body = withSecretsOf(definitions, checkBody(TemplateFields, request.body), versionIds(id))
+  await checkTemplatePipeline(definitions, body)
+  const tag = checkTag(queryValue(request, 'tag') || body.tag || undefined)
+  return definitions.write(() => {
+    const versions = versionsOf(definitions, id)
+    checkVersions(tag, versions)
+    checkTemplateWriter(request, [body, ...versions])
+    checkTemplateTriggers(request, body)
+    return saveVersion(definitions, { ...body, id }, tag, userOf(request))
+  })
+}
+
+/** What is stored under the id without tag, and under each tag. */
+function versionsOf({ templates }: Definitions, id: string): JsonObject[] {
+  const found = versionIds(id).map((each) => templates.get(foldName(each)))
+  return found.filter((version) => version !== undefined)
+}
+
+function versionIds(id: string): string[] {
+  return [undefined, ...tags].map((tag) => versionId(id, tag))
+}
+
+/** Writes the version that was asked for, the `latest` tag, and a copy under the digest unless that content is known. */
+function saveVersion({ templates }: Definitions, template: JsonObject, tag: string | undefined, user: string): JsonObject {
+  const { tag: _tag, digest: _digest, updateTs: _updated, lastModifiedBy: _by, ...content } = template
+  const id = String(content['id'])
+  const digest = createHash('sha256')
+    .update(formatJson(sorted(content)))
+    .digest('hex')
+  const asked = templates.put(foldName(versionId(id, tag)), tag === undefined ? content : { ...content, tag }, user)
+  if (tag !== 'latest') templates.put(foldName(versionId(id, 'latest')), { ...content, tag: 'latest' }, user)
+  const digestKey = foldName(`${id}@sha256:${digest}`)
+  if (!templates.has(digestKey)) templates.put(digestKey, { ...content, digest }, user)
+  return asked
+}
+
+/** The same content in the same order of keys, so that equal templates have equal digests. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  const entries = Object.entries(value).sort(([a], [b]) => compareValues(a, b))
+  return Object.fromEntries(entries.map(([key, one]) => [key, sorted(one)]))
+}
+
+/** @throws {PortError} 400 when no instance could run it as it is */
+async function checkTemplatePipeline(definitions: Definitions, template: JsonObject): Promise<void> {
+  checkTemplateBounds(definitions, template)
+  const pipeline = pipelineOf(template)
+  checkStages(definitions, pipeline)
+  await checkPatterns(pipeline)
+  checkTriggers(definitions, pipeline)
+}
+
+function checkTag(tag: string | undefined): string | undefined {
+  if (tag === undefined || tags.includes(tag)) return tag
+  throw refusal(describeChoice(tag, 'a tag of templates', tags))
+}
+
+/** The version that a path asks for with `tag` or `digest`. */
+function versionOf(request: FastifyRequest): string {
+  const id = pathValue(request, 'id')
+  const tag = queryValue(request, 'tag') || undefined
+  const digest = queryValue(request, 'digest') || undefined
+  if (tag !== undefined && digest !== undefined) throw refusal('Ask for a template by "tag" or by "digest", not by both.')
+  return digest === undefined ? versionId(id, checkTag(tag)) : `${id}@sha256:${digest}`
+}
+
+function versionId(id: string, tag: string | undefined): string {
+  return tag === undefined ? id : `${id}:${tag}`
+}

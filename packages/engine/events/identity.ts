@@ -1,0 +1,42 @@
+/** The user of a run that was not started by hand. docs/contracts/events.md#user-of-a-run. */
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import type { Access } from '@fairlead/ports/access.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import type { loadAccess } from '@fairlead/ports/rights/access.ts'
+import { automaticUserOf } from '@fairlead/ports/rights/automatic-user.ts'
+
+interface TriggerIdentity {
+  /** Headers with which the orchestrator is asked. */
+  identity: Record<string, string>
+  user: string
+  access: Access
+}
+
+/**
+ * With authorization the trigger's `runAsUser`, else the automatic user of the pipeline; otherwise none.
+ *
+ * @param load `requireAccess` for events whose sender can send them again, else `loadAccess`
+ */
+export async function toIdentity(
+  load: typeof loadAccess,
+  context: BackendContext,
+  pipeline: JsonObject,
+  trigger: JsonObject,
+): Promise<TriggerIdentity> {
+  const runAsUser = context.settings.authorization === true ? textOf(trigger['runAsUser'])?.trim() : undefined
+  const user = runAsUser || (await automaticUserOf(context, pipeline))
+  const access = await load(context, user)
+  const identity: Record<string, string> = {
+    'x-spinnaker-user': user,
+    'x-spinnaker-application': textOf(pipeline['application']) ?? '',
+  }
+  if (access.accounts.length > 0) identity['x-spinnaker-accounts'] = access.accounts.join(',')
+  return { identity, user, access }
+}
+
+/** Why the user of a trigger may not start the pipeline, as a sentence. */
+export function describeForbiddenStart({ user, access }: TriggerIdentity, pipeline: JsonObject): string | undefined {
+  const application = textOf(pipeline['application']) ?? ''
+  if (access.mayOnApplication(application, 'EXECUTE')) return undefined
+  return `The user "${user}" may not execute pipelines of ${application}. Set a user of the trigger who may, or grant it.`
+}

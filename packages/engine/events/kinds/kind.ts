@@ -1,0 +1,43 @@
+/** A kind of trigger: its events, its conditions, and the fields that a run receives. */
+import { definedOf, fieldOf, type JsonObject } from '@fairlead/base/json/values.ts'
+import type { Ports } from '@fairlead/ports/ports.ts'
+import type { Event } from '../event.ts'
+import type { Patterns } from '../event-patterns.ts'
+
+/** With which a trigger and an event are compared. */
+export interface MatchContext {
+  patterns: Patterns
+  ports: Pick<Ports, 'builds'>
+}
+
+export interface TriggerKind {
+  /** Type of the events, lower case. */
+  eventType: string
+  /** Types of the triggers, as definitions write them. */
+  triggerTypes: readonly string[]
+  /** Such events have no secret or constraint that a sender could fail: services report what they have seen themselves. */
+  reportedByServices?: boolean
+  /** Its triggers may have a secret, and refuse what is signed with another one or although they have none. */
+  checksSignature?: boolean
+  /** Why such an event fires nothing at all, as a sentence; undefined: it may. */
+  declines?(event: Event): string | undefined
+  /** Whether the trigger waits for what the event is about, as far as comparing names tells. */
+  concerns(trigger: JsonObject, event: Event): boolean
+  /** Why the sender or the occasion is not what such a trigger waits for, as a sentence for the event log; undefined: it is. */
+  refuses?(trigger: JsonObject, event: Event): string | undefined
+  /** Why its patterns do not match, as a sentence; asked once its user is known to be allowed to start something. */
+  mismatch(trigger: JsonObject, event: Event, means: MatchContext): string | undefined | Promise<string | undefined>
+  /** Fields that the run's trigger gets besides those of the definition and `eventId`. */
+  fields(trigger: JsonObject, event: Event): JsonObject
+  artifacts(event: Event): JsonObject[]
+}
+
+/** The fields that there are of those names. */
+export function pick(from: object, names: readonly string[]): JsonObject {
+  return definedOf(Object.fromEntries(names.map((name) => [name, fieldOf(from, name)])))
+}
+
+/** Compares names as most triggers do. */
+export function sameName(one: unknown, other: unknown): boolean {
+  return typeof one === 'string' && typeof other === 'string' && one !== '' && one.toLowerCase() === other.toLowerCase()
+}

@@ -1,0 +1,138 @@
+/** New images and artifacts that registries report. docs/contracts/events.md#registries-and-messages. */
+
+import { isTrue, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { satisfies } from 'semver'
+import { describeUnsatisfied } from '../constraints.ts'
+import type { Event } from '../event.ts'
+import { dockerImage } from '../pushed-artifacts.ts'
+import type { MatchContext, TriggerKind } from './kind.ts'
+import { describeBadSignature } from './signature.ts'
+
+/** Docker images, and charts that are kept like them. */
+function imageKind(type: string, toArtifact: (name: string, tag: string) => JsonObject): TriggerKind {
+  return {
+    eventType: type,
+    triggerTypes: [type],
+    reportedByServices: true,
+    checksSignature: true,
+    concerns: (trigger, { content, isObserved }) =>
+      isSame(trigger['repository'], content['repository']) &&
+      isOfRegistry(trigger, content) &&
+      // The same tag is found by polls with and without digests.
+      (isObserved !== true || trackedTags(trigger) === content['tracked']),
+    refuses: describeBadSender,
+    mismatch(trigger, event, means) {
+      const [tag, wanted] = [textOf(event.content['tag']), textOf(textOf(trigger['tag'])?.trim())]
+      if (tag === undefined) return 'The event names no tag.'
+      if (wanted === undefined && tag === 'latest') return 'The tag latest starts only triggers that name it.'
+      if (wanted !== undefined && !means.patterns.matchesWhole(wanted, tag)) return `The tag "${tag}" does not match "${wanted}".`
+      return describeBadPayload(trigger, event, means)
+    },
+    fields: (_trigger, { content }) => ({ tag: content['tag'], digest: content['digest'] }),
+    artifacts({ content }) {
+      const [registry, repository, tag] = [content['registry'], content['repository'], content['tag']].map(textOf)
+      if (repository === undefined || tag === undefined) return []
+      return [toArtifact(registry === undefined ? repository : `${registry}/${repository}`, tag)]
+    },
+  }
+}
+
+/** The tags whose new digests start the trigger, too, as a regular expression, or `` for all; undefined: of none. */
+export function trackedTags({ trackDigests, tag }: JsonObject): string | undefined {
+  return isTrue(trackDigests) ? (textOf(tag)?.trim() ?? '') : undefined
+}
+
+/** Webhooks of registries name no account; a trigger that names a registry is for that one alone. */
+function isOfRegistry(trigger: JsonObject, content: JsonObject): boolean {
+  if (textOf(content['account']) !== undefined) return isSame(trigger['account'], content['account'])
+  const [wanted, given] = [textOf(trigger['registry']), textOf(content['registry'])]
+  return given !== undefined && (wanted === undefined || toHost(wanted) === toHost(given))
+}
+
+/** Docker Hub has several names. */
+function toHost(registry: string): string {
+  const [host = ''] = registry
+    .toLowerCase()
+    .replace(/^https?:\/\//, '')
+    .split('/')
+  return ['docker.io', 'registry-1.docker.io', 'hub.docker.com', ''].includes(host) ? 'index.docker.io' : host
+}
+
+/** Services prove themselves by their login, and Fairlead need not. */
+function describeBadSender(trigger: JsonObject, event: Event): string | undefined {
+  return event.raw === undefined ? undefined : describeBadSignature(trigger, event)
+}
+
+function describeBadPayload(trigger: JsonObject, { payload }: Event, { patterns }: MatchContext): string | undefined {
+  return describeUnsatisfied(trigger['payloadConstraints'], payload, { paths: true, patterns })
+}
+
+/** Charts of a chart repository. */
+const chartKind: TriggerKind = {
+  eventType: 'helm',
+  triggerTypes: ['helm'],
+  reportedByServices: true,
+  declines({ content, isObserved }) {
+    const needed = isObserved === true ? ['chart', 'version'] : ['chart', 'version', 'digest']
+    const missing = needed.filter((name) => textOf(content[name]) === undefined)
+    return missing.length === 0 ? undefined : `The event names no ${missing.join(', no ')} of the chart.`
+  },
+  concerns: (trigger, { content }) =>
+    isSame(trigger['account'], content['account']) &&
+    (textOf(trigger['chart']) === undefined || isSame(trigger['chart'], content['chart'])),
+  mismatch(trigger, { content }) {
+    const [wanted, version] = [textOf(textOf(trigger['version'])?.trim()), String(content['version'])]
+    return wanted === undefined || satisfies(version, wanted) ? undefined : `The version ${version} is not within "${wanted}".`
+  },
+  fields: (_trigger, { content: { chart, version, digest } }) => ({ artifactName: chart, version, digest }),
+  artifacts: ({ content: { account, chart, version, digest } }) => [
+    { type: 'helm/chart', name: chart, version, reference: account, metadata: { digest } },
+  ],
+}
+
+/** Searches of an artifact store, known by name. */
+function searchKind(type: string): TriggerKind {
+  const field = `${type}SearchName`
+  return {
+    eventType: type,
+    triggerTypes: [type],
+    reportedByServices: true,
+    concerns: (trigger, { content }) => isSame(trigger[field], content['name'] ?? content[field]),
+    mismatch: () => undefined,
+    fields: (trigger) => ({ [field]: trigger[field] }),
+    artifacts: ({ artifact, content }) => objectsOf([artifact, content['artifact']]).slice(0, 1),
+  }
+}
+
+/** Versions of artifacts, which Fairlead finds at the account itself. */
+const artifactKind: TriggerKind = {
+  eventType: 'artifact',
+  triggerTypes: ['artifact'],
+  reportedByServices: true,
+  concerns: (trigger, { content }) =>
+    isSame(trigger['account'], content['account']) &&
+    isSame(trigger['artifactType'], content['type']) &&
+    isSame(trigger['name'], content['name']),
+  mismatch(trigger, { content }, { patterns }) {
+    const [wanted, version] = [textOf(textOf(trigger['version'])?.trim()), textOf(content['version']) ?? '']
+    if (wanted === undefined || patterns.matchesWhole(wanted, version)) return undefined
+    return `The version "${version}" does not match "${wanted}".`
+  },
+  fields: (_trigger, { content: { version } }) => ({ version }),
+  artifacts: ({ content: { account, type, name, version, reference } }) => [
+    { type, name, version, reference, artifactAccount: account },
+  ],
+}
+
+export const registryKinds: TriggerKind[] = [
+  imageKind('docker', dockerImage),
+  imageKind('helm/oci', (name, tag) => ({ ...dockerImage(name, tag), type: 'helm/image' })),
+  chartKind,
+  artifactKind,
+  searchKind('artifactory'),
+  searchKind('nexus'),
+]
+
+function isSame(wanted: unknown, given: unknown): boolean {
+  return typeof wanted === 'string' && wanted !== '' && wanted === given
+}

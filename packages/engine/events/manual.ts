@@ -1,0 +1,54 @@
+/** Manual starts: a request for one pipeline, by name or id. */
+import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { isExecutionId } from '@fairlead/base/storage/ulid.ts'
+import { describeParameterProblem } from '@fairlead/model/stage-types/check-parameters.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
+import type { Event } from './event.ts'
+import { loadPipeline } from './pipelines.ts'
+import type { Start } from './start.ts'
+
+/**
+ * The start that a manual event asks for. A pipeline that is unknown or disabled is no error: a failed execution under the id
+ * that the client received reports it (docs/contracts/events.md#manual-starts).
+ *
+ * @throws {PortError} when the definitions cannot be read
+ */
+export async function toManualStart(context: BackendContext, event: Event, caller: Caller): Promise<Start | undefined> {
+  const application = textOf(event.content['application'])
+  const nameOrId = textOf(event.content['pipelineNameOrId'])
+  if (application === undefined || nameOrId === undefined) {
+    context.log.warn({ eventId: event.id }, 'a manual event names no application or no pipeline')
+    return undefined
+  }
+  const user = caller.user ?? textOf(event.content['user']) ?? 'anonymous'
+  const identity = { ...caller.identity, 'x-spinnaker-user': user, 'x-spinnaker-application': application }
+  const pipeline = await loadPipeline(context.ports.definitions, application, nameOrId, toCaller(identity))
+  const given = objectOf(event.content['trigger'])
+  const problem =
+    findProblem(pipeline, application, nameOrId) ?? describeParameterProblem(pipeline ?? {}, objectOf(given['parameters']))
+  const trigger: JsonObject = {
+    ...given,
+    type: 'manual',
+    // The logged-in user started it, whatever the request says.
+    user,
+    eventId: event.id,
+    parameters: objectOf(given['parameters']),
+  }
+  if (problem !== undefined && !isExecutionId(trigger['executionId'], context.now())) {
+    context.log.info({ eventId: event.id, application, nameOrId, problem }, 'a manual event starts nothing')
+    return undefined
+  }
+  return {
+    pipeline: pipeline ?? { application, name: nameOrId },
+    trigger,
+    artifacts: objectsOf(given['artifacts']),
+    identity,
+    ...(problem !== undefined && { problem }),
+  }
+}
+
+function findProblem(pipeline: JsonObject | undefined, application: string, nameOrId: string): string | undefined {
+  if (pipeline === undefined) return `The application ${application} has no pipeline "${nameOrId}".`
+  return isTrue(pipeline['disabled']) ? `The pipeline "${pipeline['name']}" is disabled. Enable it to start it.` : undefined
+}

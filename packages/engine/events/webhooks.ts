@@ -1,0 +1,79 @@
+/** Conversion of webhooks into events. @see docs/contracts/events.md#webhooks */
+import { randomUUID } from 'node:crypto'
+import { maxStoredJsonDepth, parseJson } from '@fairlead/base/json/json.ts'
+import { fieldOf, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import type { Event } from './event.ts'
+import { gitSources } from './kinds/git/sources.ts'
+
+interface Webhook {
+  type: string
+  source: string
+  /** Lower-case names. */
+  headers: Record<string, string>
+  raw: Buffer
+  body: JsonObject
+}
+
+type Surroundings = Pick<BackendContext, 'now' | 'settings'>
+
+/**
+ * The events that a webhook reports, one for each ref; none for a ping or the deletion of a branch.
+ *
+ * @throws {PortError} 400 when the source is no code host that is known.
+ */
+export function toWebhookEvents(webhook: Webhook, { now, settings }: Surroundings): Event[] {
+  const { type, source, headers, raw, body } = webhook
+  const event: Event = {
+    id: randomUUID(),
+    type: type.toLowerCase(),
+    source,
+    headers,
+    attributes: {},
+    content: body,
+    payload: body,
+    raw,
+    artifact: undefined,
+    receivedMs: now(),
+  }
+  // Webhooks need no login, so they must not pass for manual starts.
+  if (event.type === 'manual') return [{ ...event, type: '' }]
+  if (event.type !== 'git') return [event]
+  const readChange = gitSources.get(source.toLowerCase())
+  if (readChange === undefined) {
+    throw new PortError(400, describeChoice(source, 'a code host', gitSources.keys()))
+  }
+  const changes = [readChange(body, headers) ?? []].flat()
+  const commonSecret = () => settings.triggers?.gitSecret
+  return changes.map((change, index) => ({
+    ...event,
+    id: index === 0 ? event.id : randomUUID(),
+    content: { ...change },
+    commonSecret,
+  }))
+}
+
+/**
+ * The data of a CloudEvent, which arrives in a header of its own.
+ *
+ * @throws {PortError} 400 when the data is not JSON or lacks a part that every CloudEvent of this kind has.
+ */
+export function cloudEventData(headers: Record<string, string>): JsonObject {
+  const data = objectOf(parse(headers['ce-data'] ?? ''))
+  for (const part of ['customData', 'context', 'subject']) {
+    if (fieldOf(data, part) === undefined) {
+      throw new PortError(400, `The CloudEvent in the header Ce-Data lacks "${part}".`)
+    }
+  }
+  return data
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseJson(text, { maxDepth: maxStoredJsonDepth })
+  } catch {
+    throw new PortError(400, 'The header Ce-Data holds no JSON.')
+  }
+}

@@ -1,0 +1,72 @@
+/** Executions of the embedded engine, for other capabilities and for its routes. */
+import { fieldOf, isTrue, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
+import type { Executions } from '@fairlead/ports/executions.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import type { Engine } from './engine.ts'
+import { isComplete } from './statuses.ts'
+import { preparePipeline, recordFailure } from './submission/prepare-pipeline.ts'
+import { checkParentReadable } from './submission/trigger.ts'
+
+export function executionsOf(engine: Engine): Executions {
+  return {
+    async start(definition, stored, as) {
+      await startPipeline(definition, as, engine, stored)
+    },
+    recordFailure: (definition, problem, stored, as) =>
+      recordFailedStart({ ...definition, errorMessage: problem }, as, engine, stored),
+    async plan(definition, as) {
+      return startPipeline(planOf(definition), as, engine)
+    },
+    isRunning(id) {
+      const execution = engine.options.store.load(id)
+      return execution !== undefined && !isComplete(execution.status)
+    },
+    noteChange: (id) => engine.noteChange(id),
+  }
+}
+
+/** A request to expand a template. */
+export function planOf(definition: JsonObject): JsonObject {
+  return { ...definition, type: 'templatedPipeline', plan: true }
+}
+
+/**
+ * @param stored Called in the transaction that stores the execution
+ * @returns the path of the execution, or the processed definition of a plan
+ * @throws {PortError}
+ */
+export async function startPipeline(body: unknown, caller: Caller, engine: Engine, stored?: () => void): Promise<JsonObject> {
+  const { options } = engine
+  const { executionId, application, trigger } = objectOf(body)
+  const known = typeof executionId === 'string' ? options.store.load(executionId) : undefined
+  if (known?.type === 'PIPELINE' && known.application === application) {
+    stored?.()
+    return { ref: `/pipelines/${known.id}` }
+  }
+  if (known !== undefined) throw new PortError(400, '"executionId" is taken. Leave it out, and the engine makes one.')
+  await checkParentReadable(trigger, caller, options)
+  const prepared = await preparePipeline(body, caller, options)
+  if (prepared.kind === 'plan') return prepared.definition
+  if (prepared.kind === 'failed') {
+    // A plan has requested no run that could be shown as failed.
+    if (!isTrue(fieldOf(body, 'plan'))) engine.transact((unit) => unit.record(prepared.execution))
+    throw new PortError(400, prepared.message)
+  }
+  const { id } = engine.transact((unit) => {
+    stored?.()
+    return unit.submit(prepared.execution)
+  })
+  return { ref: `/pipelines/${id}` }
+}
+
+/** @throws {PortError} */
+export async function recordFailedStart(body: JsonObject, caller: Caller, engine: Engine, stored?: () => void): Promise<void> {
+  const { options } = engine
+  await checkParentReadable(body['trigger'], caller, options)
+  const execution = recordFailure(body, String(body['errorMessage'] ?? ''), caller, options)
+  engine.transact((unit) => {
+    stored?.()
+    unit.record(execution)
+  })
+}

@@ -1,0 +1,63 @@
+/**
+ * Effects of a failure: the author's failure options, and the error record.
+ *
+ * @see docs/contracts/orchestration.md#failure-options
+ */
+import { fieldOf, isTrue, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { isFalse, type Stage } from '../model.ts'
+import type { Status } from '../statuses.ts'
+
+/** An error whose texts and details belong into the error record. */
+export class StageError extends Error {
+  readonly errors: readonly string[]
+  /** Members that are added to `details`. */
+  readonly details: JsonObject
+
+  constructor(errors: readonly string[], details: JsonObject = {}) {
+    super(errors[0] ?? 'The stage failed.')
+    this.name = 'StageError'
+    this.errors = errors
+    this.details = details
+  }
+}
+
+/** A call to another service failed in a way that may pass; the step is tried again after its pause. */
+export class RetryableError extends StageError {
+  override readonly name: string = 'RetryableError'
+}
+
+/** The status that a failure gives the stage, by its own context alone. */
+export function failureStatus(stage: Stage, whenHalting: Status = 'TERMINAL'): Status {
+  if (isTrue(stage.context['continuePipeline'])) return 'FAILED_CONTINUE'
+  return isFalse(stage.context['failPipeline']) ? 'STOPPED' : whenHalting
+}
+
+export function errorRecord(error: unknown, operation: string, now: number): JsonObject {
+  const known = error instanceof Error ? error : new Error(String(error))
+  const details: JsonObject = {
+    error: 'Unexpected Task Failure',
+    errors: known instanceof StageError ? [...known.errors] : [known.message],
+    ...(known instanceof StageError ? known.details : {}),
+  }
+  return { timestamp: now, exceptionType: known.name, operation, shouldRetry: known instanceof RetryableError, details }
+}
+
+/** The error record of a step that reports a failure instead of throwing; the first text says what failed. */
+export function failureRecord(exceptionType: string, errors: readonly [string, ...string[]]): JsonObject {
+  return { exceptionType, details: { error: errors[0], errors: [...new Set(errors)] } }
+}
+
+/** Adds texts to the stage's error record and makes one if there is none; texts that it already holds are not repeated. */
+export function appendErrors(stage: Stage, texts: readonly string[]): void {
+  const record = objectOf(stage.context['exception'])
+  const details = objectOf(record['details'])
+  const errors = Array.isArray(details['errors']) ? details['errors'] : []
+  const added = texts.filter((text) => !errors.includes(text))
+  stage.context['exception'] = { ...record, details: { ...details, errors: [...errors, ...added] } }
+}
+
+export function errorTexts(record: unknown): string[] {
+  const { errors, error } = objectOf(fieldOf(record, 'details'))
+  if (Array.isArray(errors) && errors.length > 0) return errors.map(String)
+  return typeof error === 'string' ? [error] : []
+}

@@ -1,0 +1,139 @@
+/** Content of what the event service gets for notifications, with expressions evaluated and secrets masked. */
+import { definedOf, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
+import type { Announcement } from '@fairlead/ports/events.ts'
+import { executionScope } from './expressions/scopes.ts'
+import { evaluateTree } from './expressions/template.ts'
+import { identityHeaders } from './identity.ts'
+import { mergedNotifications } from './life-cycle-events.ts'
+import { graphOf } from './machine/graph.ts'
+import type { Execution, Stage } from './model.ts'
+import { executionSecretsOf, maskCopies, maskExecution, maskIn } from './secrets.ts'
+
+/** An event, or a judgment that begins or is given. */
+export type Notification =
+  | { readonly kind: 'event'; readonly level: 'pipeline'; readonly phase: string; readonly stageId?: undefined }
+  | { readonly kind: 'event'; readonly level: 'stage'; readonly phase: string; readonly stageId: string }
+  | { readonly kind: 'judgment'; readonly occasion: string; readonly stageId: string }
+
+export interface NoticeParts {
+  readonly id: string
+  readonly notice: Notification
+  /** Notifications of the application and of all. */
+  readonly records: readonly JsonObject[]
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** Those entries that are for this occasion. @param records Of the application and of all */
+export function notificationsOf(execution: Execution, notice: Notification, records: readonly JsonObject[]): JsonObject[] {
+  const occasion = notice.kind === 'judgment' ? notice.occasion : `${notice.level}.${notice.phase}`
+  return objectsOf(entriesOf(execution, notice, records)).filter(({ when }) => {
+    const moments = textsOf(when)
+    return moments.includes(occasion) || (moments.length === 0 && occasion === 'manualJudgment')
+  })
+}
+
+function entriesOf(execution: Execution, { stageId }: Notification, records: readonly JsonObject[]): unknown[] {
+  if (stageId === undefined) {
+    return records.reduce<unknown[]>((merged, record) => mergedNotifications(merged, withTypes(record)), execution.notifications)
+  }
+  const context: JsonObject = graphOf(execution).find(stageId)?.context ?? {}
+  return isTrue(context['sendNotifications']) ? listOf(context['notifications']) : []
+}
+
+/** Entries of a record may leave their kind to the list that they are in. */
+function withTypes(record: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(record).map(([type, list]) => [type, objectsOf(list).map((entry) => ({ type, ...entry }))]),
+  )
+}
+
+/** An event carries all entries; a judgment is a request for each. */
+export function announcementsOf(execution: Execution, parts: NoticeParts): { told: Announcement; as: Caller }[] {
+  const { notice } = parts
+  const entries = evaluated(execution, parts)
+  if (entries.length === 0) return []
+  const stage = graphOf(execution).find(notice.stageId ?? '')
+  const as = toCaller(identityHeaders({ execution, stage }))
+  if (notice.kind === 'judgment') {
+    return entries.map((entry, index) => {
+      const eventId = `${parts.id} ${index}`
+      return {
+        told: { kind: 'request', request: judgmentRequest(execution, { entry, stage, occasion: notice.occasion, eventId }) },
+        as,
+      }
+    })
+  }
+  const details = { source: 'orca', type: `orca:${notice.level}:${notice.phase}`, application: execution.application }
+  const ofStage = stage && {
+    stageId: stage.id,
+    name: stage.name,
+    isSynthetic: false,
+    startTime: stage.startTime,
+    endTime: stage.endTime,
+    context: { sendNotifications: true, notifications: entries },
+  }
+  const content = { execution: shortView(execution, entries), executionId: execution.id, ...ofStage }
+  return [{ told: { kind: 'event', event: { details, eventId: parts.id, content } }, as }]
+}
+
+/** Texts of an entry with expressions evaluated, as far as they can be without asking elsewhere. Its address stays whole. */
+function evaluated(execution: Execution, { notice, records, now }: NoticeParts): JsonObject[] {
+  const entries = notificationsOf(execution, notice, records)
+  const masked = maskExecution(execution)
+  const place = { execution: masked, stage: graphOf(masked).find(notice.stageId ?? '') }
+  const secrets = executionSecretsOf(execution)
+  const { value } = evaluateTree({ entries }, { scope: executionScope(place), now })
+  return value.entries.map((entry) => ({
+    ...maskCopies(entry, secrets),
+    ...definedOf({ address: entry['address'], cc: entry['cc'] }),
+  }))
+}
+
+interface JudgmentParts {
+  readonly entry: JsonObject
+  readonly stage: Stage | undefined
+  readonly occasion: string
+  readonly eventId: string
+}
+
+function judgmentRequest(execution: Execution, { entry, stage, occasion, eventId }: JudgmentParts): JsonObject {
+  const context = maskIn(stage?.context ?? {}, executionSecretsOf(execution))
+  const { type, application, id, authentication } = execution
+  const message = textOf(objectOf(objectOf(entry['message'])[occasion])['text'])
+  return {
+    notificationType: (textOf(entry['type']) ?? '').toUpperCase(),
+    to: textOf(entry['address']) === undefined ? [] : [entry['address']],
+    cc: textOf(entry['cc']) === undefined ? [] : [entry['cc']],
+    templateGroup: occasion,
+    severity: 'HIGH',
+    source: { executionType: type.toLowerCase(), executionId: id, application, user: authentication.user },
+    additionalContext: definedOf({
+      eventId,
+      stageName: stage?.name,
+      stageId: stage?.id,
+      execution: shortView(execution, []),
+      instructions: textOf(context['instructions']),
+      judgmentInputs: listOf(context['judgmentInputs']),
+      judgmentInput: textOf(context['judgmentInput']),
+      message,
+    }),
+  }
+}
+
+/** As much of an execution as messages tell. */
+function shortView({ id, type, application, name, status, trigger, startTime, endTime }: Execution, notifications: unknown[]) {
+  const { project, slug, hash, branch, source, buildInfo } = trigger
+  const { scm } = objectOf(buildInfo)
+  const from = definedOf({
+    type: trigger.type,
+    project,
+    slug,
+    hash,
+    branch,
+    source,
+    buildInfo: scm === undefined ? undefined : { scm },
+  })
+  return { id, type, application, name, status, startTime, endTime, canceled: false, trigger: from, notifications }
+}

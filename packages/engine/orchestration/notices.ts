@@ -1,0 +1,194 @@
+/**
+ * Outbox of what notifications may follow from: stored with the change of the execution, then handed to the event service until it
+ * takes it. A repetition carries the same id.
+ *
+ * @see docs/contracts/events.md#notifications
+ */
+import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
+import { BackOff } from '@fairlead/base/concurrency/back-off.ts'
+import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
+import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { inTransaction } from '@fairlead/base/storage/database.ts'
+import { timeOfUlid } from '@fairlead/base/storage/ulid.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
+import type { Announcement } from '@fairlead/ports/events.ts'
+import { isPassing } from '@fairlead/ports/port-error.ts'
+import type { Ports } from '@fairlead/ports/ports.ts'
+import type { CallService } from '@fairlead/ports/service-call.ts'
+import type { FastifyBaseLogger } from 'fastify'
+import type { LifeCycleEvent } from './machine/turn.ts'
+import { announcementsOf, type Notification, notificationsOf } from './notice-content.ts'
+import type { ExecutionStore } from './store.ts'
+
+export const noticeMigrations = [
+  `
+  CREATE TABLE orchestration_notices (
+    id           TEXT PRIMARY KEY,
+    execution_id TEXT NOT NULL,
+    notice       TEXT NOT NULL
+  ) STRICT;
+  `,
+]
+
+export interface NoticeOptions {
+  readonly db: DatabaseSync
+  readonly store: ExecutionStore
+  readonly call: CallService
+  readonly log: FastifyBaseLogger
+  readonly now: () => number
+  readonly nextId: () => string
+  readonly ports: Ports
+  /** Notifications of an application and of all; undefined: the definition store has to be asked. */
+  readonly recordsOf: (application: string) => readonly JsonObject[] | undefined
+}
+
+/** What the event service has not taken by then is dropped: the message would come too late. */
+const maxAgeMs = 24 * 60 * 60_000
+const batch = 50
+const pauses = { firstMs: 500, longestMs: 60_000 }
+
+export class Notices {
+  readonly #options: NoticeOptions
+  readonly #sql: SQLTagStore
+  readonly #backOff = new BackOff(pauses)
+  #isRunning = false
+  #isSending = false
+  #hasMore = false
+
+  constructor(options: NoticeOptions) {
+    this.#options = options
+    this.#sql = options.db.createTagStore()
+  }
+
+  start(): void {
+    this.#isRunning = true
+    this.#hasMore = true
+    this.send()
+  }
+
+  stop(): void {
+    this.#isRunning = false
+    this.#backOff.cancel()
+  }
+
+  /** Called in the transaction in which the events happen. */
+  note(events: readonly LifeCycleEvent[]): void {
+    const { ports, nextId } = this.#options
+    for (const event of events) {
+      for (const notice of noticesOf(event, !ports.events.takesLifeCycle)) {
+        const records = this.#options.recordsOf(event.execution.application)
+        if (records !== undefined && notificationsOf(event.execution, notice, records).length === 0) continue
+        this.#sql.run`INSERT INTO orchestration_notices VALUES (${nextId()}, ${event.execution.id}, ${formatJson(notice)})`
+        this.#hasMore = true
+      }
+    }
+  }
+
+  /** Hands over what is stored, in the background. */
+  send(): void {
+    if (!this.#isRunning || this.#isSending || !this.#hasMore) return
+    this.#isSending = true
+    let hasFailed = false
+    this.#sendAll()
+      .then(
+        () => this.#backOff.reset(),
+        (error: unknown) => {
+          hasFailed = true
+          this.#hasMore = true
+          const pauseMs = this.#backOff.startLater(() => this.send())
+          this.#options.log.warn({ err: error, pauseMs }, 'notifications could not be handed to the event service')
+        },
+      )
+      .finally(() => {
+        this.#isSending = false
+        if (!hasFailed) this.send()
+      })
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#isRunning && this.#hasMore) {
+      this.#hasMore = false
+      const rows = this.#sql.all`SELECT * FROM orchestration_notices ORDER BY id LIMIT ${batch}`
+      const done: string[] = []
+      try {
+        for (const row of rows) {
+          await this.#sendOne(String(row['id']), String(row['execution_id']), parseJson(String(row['notice'])) as Notification)
+          done.push(String(row['id']))
+        }
+      } finally {
+        this.#remove(done)
+      }
+      if (rows.length === batch) this.#hasMore = true
+    }
+  }
+
+  #remove(ids: readonly string[]): void {
+    if (ids.length === 0) return
+    inTransaction(this.#options.db, () => {
+      for (const id of ids) this.#sql.run`DELETE FROM orchestration_notices WHERE id = ${id}`
+    })
+  }
+
+  /** @throws {Error} when it has to be sent again */
+  async #sendOne(id: string, executionId: string, notice: Notification): Promise<void> {
+    const { store, now, log } = this.#options
+    const execution = store.load(executionId)
+    if (execution === undefined) return
+    if (now() - (timeOfUlid(id) ?? 0) > maxAgeMs) {
+      log.error({ execution: executionId, ...notice }, 'a notification is dropped: the event service has not taken it for a day')
+      return
+    }
+    const records = this.#options.recordsOf(execution.application) ?? (await this.#readRecords(execution.application))
+    for (const { told, as } of announcementsOf(execution, { id, notice, records, now: now() })) {
+      await this.#announce(told, as, executionId)
+    }
+  }
+
+  async #announce(told: Announcement, as: Caller, execution: string): Promise<void> {
+    try {
+      await this.#options.ports.events.announce(told, as)
+    } catch (error) {
+      if (isPassing(error)) throw error
+      this.#options.log.error({ execution, err: error }, 'the event service refused a notification')
+    }
+  }
+
+  async #readRecords(application: string): Promise<JsonObject[]> {
+    const paths = [pathTo`/notifications/application/${application}`, '/notifications/global/global']
+    const answers = paths.map(async (path) => {
+      const { status, body } = await this.#options.call('front50', { method: 'GET', path })
+      if (status >= 500) throw new Error(`The definition store answered with status ${status}.`)
+      return status === 200 ? objectOf(body) : {}
+    })
+    return Promise.all(answers)
+  }
+}
+
+/** What may be notified of an event: the event itself, a judgment that begins, or one that is given. */
+/** @param withEvents Else only judgments: events are reported anyway */
+function noticesOf(event: LifeCycleEvent, withEvents: boolean): Notification[] {
+  const { execution, stage, task, phase } = event
+  if (execution.canceled || phase === 'skipped') return []
+  const isJudgment = stage?.type === 'manualJudgment'
+  if (task !== undefined) {
+    return isJudgment && task.name === 'waitForJudgment' && phase === 'starting'
+      ? [{ kind: 'judgment', occasion: 'manualJudgment', stageId: stage.id }]
+      : []
+  }
+  if (stage === undefined) {
+    return withEvents && execution.type === 'PIPELINE' ? [{ kind: 'event', level: 'pipeline', phase }] : []
+  }
+  if (stage.parentStageId !== undefined || stage.status === 'CANCELED') return []
+  const judged = isJudgment && phase !== 'starting' ? judgmentOccasion(stage.context) : undefined
+  return [
+    ...(judged === undefined ? [] : [{ kind: 'judgment' as const, occasion: judged, stageId: stage.id }]),
+    ...(withEvents ? [{ kind: 'event' as const, level: 'stage' as const, phase, stageId: stage.id }] : []),
+  ]
+}
+
+function judgmentOccasion({ judgmentStatus }: JsonObject): string | undefined {
+  const word = String(judgmentStatus ?? '').toLowerCase()
+  if (word === 'continue') return 'manualJudgmentContinue'
+  return word === 'stop' ? 'manualJudgmentStop' : undefined
+}

@@ -1,0 +1,62 @@
+/** Starting work: pipelines and ad-hoc tasks (docs/contracts/orchestration.md#submission). */
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
+import { pathValue } from '@fairlead/ports/requests/request-values.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { shownTo } from '../../pipelines/trigger-secrets.ts'
+import type { Engine } from '../engine.ts'
+import type { EngineOptions } from '../engine-parts.ts'
+import { planOf, recordFailedStart, startPipeline } from '../executions.ts'
+import { definitionWarnings } from '../submission/definition-warnings.ts'
+import { judgeTask } from '../submission/judge-task.ts'
+import { prepareTask } from '../submission/prepare-task.ts'
+import { loadDefinition } from '../submission/stored-definition.ts'
+import { objectAnswer, sendRecord } from './answers.ts'
+
+export function submitRoutes(app: FastifyInstance, engine: Engine): void {
+  const { options } = engine
+  const start = async (request: FastifyRequest, body: unknown) =>
+    shownTo(request)(await startPipeline(body, trustedCallerOf(request), engine))
+
+  app.post('/orchestrate', (request) => start(request, request.body))
+
+  app.post('/ops', async (request) => {
+    const task = await prepareTask(request.body, trustedCallerOf(request), options)
+    return { ref: `/tasks/${engine.transact((unit) => unit.submit(task)).id}` }
+  })
+
+  app.post('/ops/judge', async (request, reply) =>
+    sendRecord(reply, await judgeTask(request.body, trustedCallerOf(request), engine)),
+  )
+
+  app.post('/definitions/warnings', (request) => definitionWarnings(bodyOf(request.body), options, trustedCallerOf(request)))
+
+  app.post('/v2/pipelineTemplates/plan', (request) => start(request, planOf(bodyOf(request.body))))
+
+  app.post('/plan', (request) => start(request, { ...bodyOf(request.body), plan: true }))
+
+  for (const more of [{}, { plan: true }]) {
+    app.post(`${'plan' in more ? '/plan' : '/orchestrate'}/:configId`, async (request) => {
+      const definition = await storedDefinition(pathValue(request, 'configId'), trustedCallerOf(request), options)
+      return start(request, { ...definition, trigger: bodyOf(request.body), ...more })
+    })
+  }
+
+  app.post('/fail', async (request, reply) => {
+    await recordFailedStart(bodyOf(request.body), trustedCallerOf(request), engine)
+    return reply.send()
+  })
+}
+
+function bodyOf(body: unknown): JsonObject {
+  return body === undefined || body === null ? {} : objectAnswer(body)
+}
+
+async function storedDefinition(configId: string, caller: Caller, options: EngineOptions): Promise<JsonObject> {
+  const stored = await loadDefinition(configId, caller, options)
+  if (stored !== undefined) return stored
+  throw new PortError(404, `There is no stored pipeline with the id ${configId}.`)
+}

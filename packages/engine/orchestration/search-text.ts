@@ -1,0 +1,46 @@
+/** Text by which searches find an execution: its name, its parameters, and the version that it is a run of. */
+import { fieldAt, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import type { Execution } from './model.ts'
+
+/** Values of a trigger may be long. */
+const maxLength = 4000
+/** Each is looked for in every run. */
+const maxWords = 20
+
+/**
+ * In small letters, a value in each line, parameters as `name=value`.
+ *
+ * @param execution With its secrets masked, as in views
+ */
+export function searchTextOf(execution: Execution): string {
+  const { name, trigger } = execution
+  const parameters = Object.entries(objectOf(trigger.parameters)).map(([key, value]) => `${key}=${textFor(value)}`)
+  const { tag, branch, hash, version, action } = trigger
+  const artifacts = objectsOf(trigger.artifacts).flatMap((artifact) => [
+    artifact['name'],
+    artifact['version'],
+    artifact['reference'],
+  ])
+  const values = [name, tag, branch, hash, version, action, fieldAt(trigger, 'buildInfo', 'number'), ...artifacts].map(textFor)
+  const lines = [...parameters, ...values].filter((line) => line !== '')
+  return `\n${lines.join('\n').slice(0, maxLength)}\n`.toLowerCase()
+}
+
+function textFor(value: unknown): string {
+  return typeof value === 'string' ? value : value === undefined || value === null ? '' : (JSON.stringify(value) ?? '')
+}
+
+/**
+ * What the text must contain.
+ *
+ * @param parameter `name=value`; the name alone is for any value
+ * @param text Words, each of them somewhere
+ */
+export function searchTermsOf(parameter: string | undefined, text: string | undefined): readonly string[] {
+  const words = (text ?? '').split(/\s+/).filter((word) => word !== '')
+  if (words.length > maxWords) throw new PortError(400, `"text" has ${words.length} words; use at most ${maxWords}.`)
+  const line =
+    parameter === undefined || parameter === '' ? [] : [parameter.includes('=') ? `\n${parameter}\n` : `\n${parameter}=`]
+  return [...line, ...words].map((term) => term.toLowerCase())
+}

@@ -1,0 +1,121 @@
+/** Jobs that create, update and remove applications (docs/contracts/orchestration.md#jobs). */
+import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { describePermissionsProblem } from '@fairlead/ports/rights/application-permissions.ts'
+import { StageError } from '../machine/failure.ts'
+import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
+
+const retry = { pollMs: 10_000, timeoutMs: 3600 * 1000 }
+
+/** All three create or update an application. */
+export const upsertApplicationStages: readonly StageType[] = ['createApplication', 'updateApplication', 'upsertApplication'].map(
+  (type) => job(type, upsertApplication, { judge: judgeApplication, ...retry }),
+)
+
+async function upsertApplication(context: TaskContext): Promise<TaskResult> {
+  const { permissions, ...application } = checkApplication(context.stage.context['application'])
+  const { name } = application
+  const path = pathTo`/v2/applications/${name}`
+  const found = await context.call('front50', { method: 'GET', path }, [404])
+  const isNew = found.status === 404
+  // A repeated run of this step remembers what was there before its first one.
+  const previousState = context.stage.context['previousState'] ?? (isNew ? {} : found.body)
+  await context.call(
+    'front50',
+    isNew ? { method: 'POST', path: '/v2/applications', body: application } : { method: 'PATCH', path, body: application },
+  )
+  if (permissions !== undefined || isNew) {
+    const body = { name, permissions: permissions ?? {} }
+    await context.call('front50', { method: 'PUT', path: pathTo`/permissions/applications/${name}`, body })
+  }
+  return {
+    status: 'SUCCEEDED',
+    context: {
+      'notification.type': 'upsertapplication',
+      'application.name': name,
+      previousState,
+      newState: { ...application, permissions },
+    },
+  }
+}
+
+async function judgeApplication({ stage }: TaskContext): Promise<undefined> {
+  checkApplication(stage.context['application'])
+}
+
+/** @throws {StageError} with a text for everything that is wrong with it. */
+function checkApplication(application: unknown): JsonObject & { name: string } {
+  if (!isObject(application)) throw new StageError(['The job needs an "application", an object with "name" and "email".'])
+  const name = textOf(application['name'])?.trim()
+  if (!name) throw new StageError(['The application needs a name.'])
+  const broken = brokenNameRules(name, application['cloudProviders'])
+  if (broken.length > 0) throw new StageError(broken)
+  // Later, the application would exist already, open to all users.
+  const problem = describePermissionsProblem(application['permissions'])
+  if (problem !== undefined) throw new StageError([problem])
+  return { ...application, name }
+}
+
+/** Rules of cloud providers for the name of an application (docs/contracts/definitions.md#names-of-applications). */
+const rules: Readonly<Record<string, { pattern: RegExp; longest: number }>> = {
+  aws: { pattern: /^[A-Za-z0-9_.]*$/, longest: 250 },
+  openstack: { pattern: /^[A-Za-z0-9_.]*$/, longest: 250 },
+  titus: { pattern: /^[A-Za-z0-9_.]*$/, longest: 250 },
+  gce: { pattern: /^([A-Za-z][A-Za-z0-9]*)?$/, longest: 63 },
+  kubernetes: { pattern: /^[A-Za-z][A-Za-z0-9-]*$/, longest: 63 },
+  appengine: { pattern: /^[a-z0-9]*$/, longest: 58 },
+  dcos: { pattern: /^[a-z0-9]*$/, longest: 127 },
+  tencentcloud: { pattern: /^[A-Za-z0-9_.\-\u4e00-\u9fa5]*$/, longest: 50 },
+}
+
+/** One text for each rule of a listed provider that the name breaks. */
+function brokenNameRules(name: string, cloudProviders: unknown): string[] {
+  const listed = Array.isArray(cloudProviders) ? cloudProviders.map(String) : String(cloudProviders ?? '').split(',')
+  return listed.flatMap((provider) => {
+    const key = provider.trim().toLowerCase()
+    const rule = Object.hasOwn(rules, key) ? rules[key] : undefined
+    if (rule === undefined) return []
+    const broken: string[] = []
+    if (!rule.pattern.test(name)) broken.push(`The name "${name}" has characters that ${key} does not permit.`)
+    if (name.length > rule.longest) broken.push(`The name has ${name.length} characters; ${key} permits ${rule.longest}.`)
+    return broken
+  })
+}
+
+/** Removes an application that has no clusters and no security groups any more. */
+export const deleteApplicationStage: StageType = {
+  type: 'deleteApplication',
+  steps: [
+    { name: 'verifyNoDependencies', execute: verifyNoDependencies, readsOnly: true, pollMs: 5000, timeoutMs: 10 * 60_000 },
+    { name: 'deleteApplication', execute: deleteApplication, ...retry },
+  ],
+}
+
+async function verifyNoDependencies(context: TaskContext): Promise<TaskResult> {
+  const name = applicationOf(context)
+  const errors: string[] = []
+  const clusters = await context.infrastructure.clusterNames(name)
+  if (clusters.length > 0) errors.push(`Application has outstanding dependencies: clusters ${clusters.join(', ')}`)
+  const groups = await context.infrastructure.securityGroupNames(name)
+  if (groups.length > 0) errors.push(`Application has outstanding dependencies: security groups ${groups.join(', ')}`)
+  if (errors.length > 0) throw new StageError(errors)
+  return { status: 'SUCCEEDED' }
+}
+
+async function deleteApplication(context: TaskContext): Promise<TaskResult> {
+  const name = applicationOf(context)
+  const told = { 'notification.type': 'deleteapplication', 'application.name': name }
+  const path = pathTo`/v2/applications/${name}`
+  const found = await context.call('front50', { method: 'GET', path }, [404])
+  if (found.status === 404) return { status: 'SUCCEEDED', context: told }
+  await context.call('front50', { method: 'DELETE', path }, [404])
+  await context.call('front50', { method: 'DELETE', path: pathTo`/permissions/applications/${name}` }, [404])
+  return { status: 'SUCCEEDED', context: { ...told, previousState: found.body } }
+}
+
+function applicationOf(context: TaskContext): string {
+  const { application } = context.stage.context
+  const name = textOf(isObject(application) ? application['name'] : application)?.trim()
+  if (!name) throw new StageError(['The job does not name an application.'])
+  return name
+}

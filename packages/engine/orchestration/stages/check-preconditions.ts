@@ -1,0 +1,64 @@
+/** `checkPreconditions`: one parallel synthetic stage per precondition; a false one fails the stage. */
+import { isObject, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
+import { StageError } from '../machine/failure.ts'
+import type { Stage } from '../model.ts'
+import { checkClusterSize } from './infrastructure/cluster-size.ts'
+import { inheritedContext, type NewStage, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
+
+export const checkPreconditionsStage: StageType = {
+  type: 'checkPreconditions',
+  steps: [
+    { name: 'checkPrecondition', decide: checkPrecondition },
+    { name: 'checkClusterSize', execute: checkClusterSize, readsOnly: true, timeoutMs: 5 * 60_000 },
+  ],
+  chooseSteps: (stage) => stepsFor(stage.context['preconditionType']),
+  beforeStages: (stage) => (typeof stage.context['preconditionType'] === 'string' ? [] : preconditionStages(stage)),
+}
+
+/** The parent of the preconditions has none. */
+function stepsFor(type: unknown): StageType['steps'] {
+  if (typeof type !== 'string') return []
+  const name = type === 'clusterSize' ? 'checkClusterSize' : 'checkPrecondition'
+  return checkPreconditionsStage.steps.filter((step) => step.name === name)
+}
+
+function preconditionStages(stage: Stage): NewStage[] {
+  const { preconditions, ...inherited } = inheritedContext(stage)
+  if (preconditions === undefined || preconditions === null) return []
+  if (!Array.isArray(preconditions)) throw new StageError(['preconditions must be a list.'])
+  return preconditions.map((entry: unknown, index) => {
+    if (!isObject(entry) || typeof entry['type'] !== 'string') {
+      throw new StageError([`Precondition ${index + 1} needs a "type".`])
+    }
+    const { type, ...settings } = entry
+    const context: JsonObject = { ...inherited, ...settings, preconditionType: type }
+    return { type: 'checkPreconditions', name: `Check precondition (${type})`, context }
+  })
+}
+
+function checkPrecondition(context: TaskContext): TaskResult {
+  const type = context.stage.context['preconditionType']
+  const settings = objectOf(context.stage.context['context'])
+  if (type === 'expression') return checkExpression(context, settings)
+  if (type === 'stageStatus') return checkStageStatus(context, settings)
+  throw new StageError([describeChoice(String(type), 'a type of precondition', ['expression', 'stageStatus', 'clusterSize'])])
+}
+
+function checkExpression(context: TaskContext, settings: JsonObject): TaskResult {
+  const { expression } = settings
+  const result = typeof expression === 'string' ? context.evaluate(`\${${expression}}`) : expression
+  const shown = { context: { ...settings, expressionResult: String(result) } }
+  if (String(result).toLowerCase() === 'true') return { status: 'SUCCEEDED', context: shown }
+  const text =
+    typeof settings['failureMessage'] === 'string' ? settings['failureMessage'] : `The expression "${expression}" is not true.`
+  return { status: 'TERMINAL', context: { ...shown, exception: { details: { errors: [text] } } } }
+}
+
+function checkStageStatus({ execution }: TaskContext, settings: JsonObject): TaskResult {
+  const { stageName, stageStatus } = settings
+  const stage = execution.stages.find((each) => each.name === stageName)
+  if (stage === undefined) throw new StageError([`There is no stage named "${stageName}".`])
+  if (stage.status === stageStatus) return { status: 'SUCCEEDED' }
+  throw new StageError([`The status of stage "${stageName}" is ${stage.status}, not ${stageStatus}.`])
+}

@@ -1,0 +1,237 @@
+/** `bake`: images from a bakery, embedded or external, one child stage per region (docs/contracts/bakery.md#stage). */
+import {
+  fieldAt,
+  fieldOf,
+  isTrue,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  textsOf,
+  withoutNulls,
+} from '@fairlead/base/json/values.ts'
+import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { expectedArtifactsById } from '../../artifacts-at-hand.ts'
+import { failureRecord, StageError } from '../../machine/failure.ts'
+import { graphOf } from '../../machine/graph.ts'
+import type { Execution, Stage, StagePlace } from '../../model.ts'
+import {
+  inheritedContext,
+  type StageType,
+  type Step,
+  type TaskContext,
+  type TaskResult,
+  typeNameOf,
+  withoutProvider,
+} from '../stage-type.ts'
+import { placesOf } from './cloud-context.ts'
+import { attempt, hourMs, pauseFor } from './cloud-task.ts'
+
+const type = 'bake'
+/** Lines at the end of a log that the error of the stage shows. */
+const shownLines = 10
+
+const regionSteps: readonly Step[] = [
+  { name: 'createBake', execute: createBake, timeoutMs: hourMs },
+  { name: 'monitorBake', execute: monitorBake, timeoutMs: hourMs, timeoutFollowsStage: true },
+  { name: 'completedBake', execute: readDetails, timeoutMs: 5 * 60_000 },
+]
+const collectStep: Step = { name: 'completeParallelBake', decide: collect }
+
+export const bakeStage: StageType = {
+  type,
+  steps: [...regionSteps, collectStep],
+  chooseSteps: (stage, execution) => (isOfRegion(stage, execution) ? regionSteps : [collectStep]),
+  beforeStages(stage, execution) {
+    if (isOfRegion(stage, execution)) return []
+    const { regions: _regions, ...settings } = inheritedContext(stage)
+    const regions = regionsOf(stage.context)
+    return regions.map((region) => ({ type: stage.type, name: `Bake in ${region}`, context: { ...settings, type, region } }))
+  },
+  forgets: ['status', 'ami', 'imageId', 'imageName', 'artifacts', 'bake.requests'],
+  async onCancel(context) {
+    const id = statusIdOf(context)
+    if (id !== undefined) await ask(context, 'GET', 'cancel', id, [400, 404])
+  },
+}
+
+function isOfRegion(stage: Stage, execution: Execution): boolean {
+  const parent = graphOf(execution).parentOf(stage)
+  return parent !== undefined && withoutProvider(typeNameOf(parent)) === type
+}
+
+function regionsOf(context: JsonObject): string[] {
+  const regions = textsOf(context['regions'])
+  if (regions.length > 0) return [...new Set(regions)]
+  const places = placesOf(context)
+  return places.length > 0 ? places : ['global']
+}
+
+function regionOf({ stage }: TaskContext): string {
+  return textOf(stage.context['region']) ?? 'global'
+}
+
+function statusIdOf({ stage }: TaskContext): string | undefined {
+  return textOf(fieldOf(stage.context['status'], 'id'))
+}
+
+function ask(context: TaskContext, method: string, what: string, id: string, expected: readonly number[] = []) {
+  const path = pathTo`/api/v1/${regionOf(context)}/${what}/${id}`
+  return context.call('rosco', { method, path }, expected)
+}
+
+async function createBake(context: TaskContext): Promise<TaskResult> {
+  await checkBaseImage(context)
+  const { stage, execution } = context
+  const isRebake = isTrue(stage.context['rebake']) || isTrue(execution.trigger['rebake'])
+  return attempt(context, { key: 'bake.requests', ...bakeryRequests }, async () => {
+    const status = await requestBake(context, isRebake)
+    const bakePackageName = textOf(stage.context['package']) ?? ''
+    return { status: 'SUCCEEDED', context: { status, bakePackageName, previouslyBaked: status['state'] === 'COMPLETED' } }
+  })
+}
+
+/** For a bakery that is not reached, or has trouble of its own; equal requests share a bake, so repeating them is safe. */
+export const bakeryRequests = {
+  tries: 5,
+  pauseMs: 2000,
+  mayPass({ details }: StageError) {
+    const status = Number(details['status'] ?? 503)
+    return details['isFinal'] !== true && (status >= 500 || status === 429)
+  },
+}
+
+async function checkBaseImage(context: TaskContext): Promise<void> {
+  const { stage } = context
+  const id = textOf(stage.context['baseOs'])
+  const provider = providerOf(stage.context)
+  if (id === undefined || provider === undefined) return
+  const path = pathTo`/bakeOptions/${provider}/baseImages/${id}`
+  const { status, body } = await context.call('rosco', { method: 'GET', path }, [404])
+  if (status === 404) {
+    const [message] = textsOf(fieldOf(body, 'messages'))
+    throw new StageError([message ?? `There is no base image "${id}" of ${provider}.`])
+  }
+}
+
+/** Undefined: the bakery's default. */
+function providerOf(context: JsonObject): string | undefined {
+  return textOf(context['cloudProviderType']) ?? textOf(context['cloudProvider'])
+}
+
+async function requestBake(context: TaskContext, isRebake: boolean): Promise<JsonObject> {
+  const path = `${pathTo`/api/v1/${regionOf(context)}/bake`}${isRebake ? '?rebake=1' : ''}`
+  const { body } = await context.call('rosco', { method: 'POST', path, body: toRequest(context) })
+  const id = textOf(fieldOf(body, 'id'))
+  if (id === undefined) throw new StageError(['The bakery accepted the bake and named no status id.'])
+  return objectOf(body)
+}
+
+/** Fields of the stage that become fields of the request in snake case. */
+const requestFields = [
+  'package baseOs baseLabel baseAmi baseName vmType storeType amiName amiSuffix enhancedNetworking upgrade',
+  'instanceType accountName organization templateFileName varFileName extendedAttributes publisher offer sku osType',
+  'packageType customManagedImageName buildHost job buildNumber commitHash buildInfoUrl',
+].flatMap((line) => line.split(' '))
+
+function toRequest({ stage, execution }: TaskContext): JsonObject {
+  const given = requestFields.flatMap((name) => {
+    const value = stage.context[name]
+    return value === undefined || value === null || value === '' ? [] : [[toSnakeCase(name), value] as const]
+  })
+  const provider = providerOf(stage.context)
+  const artifacts = artifactsOf({ stage, execution })
+  return {
+    ...originOf(execution.trigger),
+    ...Object.fromEntries(given),
+    ...(provider !== undefined && { cloud_provider_type: provider }),
+    ...(artifacts.length > 0 && { package_artifacts: artifacts }),
+    user: textOf(stage.context['user']) ?? execution.authentication?.user,
+    spinnaker_execution_id: execution.id,
+  }
+}
+
+function toSnakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** Build and commit that started the pipeline. */
+function originOf(trigger: JsonObject): JsonObject {
+  const build = objectOf(trigger['buildInfo'])
+  const [change] = objectsOf(build['scm'])
+  return withoutNulls({
+    job: trigger['job'] ?? build['name'],
+    build_number: trigger['buildNumber'] ?? build['number'],
+    build_info_url: build['url'],
+    commit_hash: trigger['hash'] ?? change?.['sha1'],
+  })
+}
+
+function artifactsOf({ stage, execution }: StagePlace): JsonObject[] {
+  const { context } = stage
+  const expected = expectedArtifactsById({ stage, execution })
+  const named = objectsOf(textsOf(context['packageArtifactIds']).map((id) => expected.get(id)))
+  return [...objectsOf(context['packageArtifacts']), ...named]
+}
+
+async function monitorBake(context: TaskContext): Promise<TaskResult> {
+  const id = statusIdOf(context)
+  if (id === undefined) throw new StageError(['The stage has lost the id of its bake.'])
+  const again = { status: 'RUNNING', pollMs: pauseFor(context) } as const
+  const { status: answered, body } = await ask(context, 'GET', 'status', id, [404])
+  if (answered === 404) return again
+  const status = objectOf(body)
+  const { state, result } = status
+  if (state === 'COMPLETED' && result === 'SUCCESS') return { status: 'SUCCEEDED', context: { status } }
+  if (!['COMPLETED', 'CANCELED', 'CANCELLED'].includes(String(state))) return { ...again, context: { status } }
+  // A bake that never ran was pushed out of the queue of its bakery.
+  const wasPending = fieldOf(context.stage.context['status'], 'state') === 'PENDING'
+  if (wasPending && state !== 'COMPLETED') return { ...again, context: { status: await requestBake(context, false) } }
+  const exception = failureRecord('BakeFailed', [await describeFailure(context, id)])
+  return { status: 'TERMINAL', context: { status, exception } }
+}
+
+/** The end of the log says most; without it the stage still fails in words. */
+async function describeFailure(context: TaskContext, id: string): Promise<string> {
+  const region = regionOf(context)
+  const answer = await ask(context, 'GET', 'logs', id, [400, 404, 500]).catch(() => undefined)
+  const log = textOf(fieldOf(answer?.body, 'logsContent'))?.trimEnd()
+  const end = log === undefined ? '' : ` Its log ends with:\n${log.split('\n').slice(-shownLines).join('\n')}`
+  return `The bake ${id} in ${region} failed.${end}`
+}
+
+async function readDetails(context: TaskContext): Promise<TaskResult> {
+  const { status } = context.stage.context
+  const id = textOf(fieldOf(status, 'resource_id')) ?? textOf(fieldOf(status, 'id'))
+  if (id === undefined) throw new StageError(['The stage has lost the id of its bake.'])
+  const { body } = await ask(context, 'GET', 'bake', id)
+  const imageName = textOf(fieldOf(body, 'image_name'))
+  const imageId = textOf(fieldOf(body, 'ami')) ?? imageName
+  const baseAmiId = textOf(fieldOf(body, 'base_ami'))
+  const found = { ami: imageId, imageId, imageName, baseAmiId, artifacts: objectsOf([fieldOf(body, 'artifact')]) }
+  return { status: 'SUCCEEDED', context: found, outputs: found }
+}
+
+/** Keys of the child that later stages and the web UI read. */
+const detailKeys = [
+  'ami imageId imageName amiSuffix baseLabel baseOs baseAmiId storeType vmType region package cloudProvider',
+  'cloudProviderType',
+].flatMap((line) => line.split(' '))
+
+function collect({ stage, execution }: TaskContext): TaskResult {
+  const children = graphOf(execution)
+    .childrenOf(stage, 'STAGE_BEFORE')
+    .filter((each) => isOfRegion(each, execution))
+  const deploymentDetails = children.map(({ context }) => ({
+    ...Object.fromEntries(detailKeys.filter((key) => context[key] !== undefined).map((key) => [key, context[key]])),
+    refId: stage.refId,
+  }))
+  const { ami, imageId, imageName } = objectOf(children[0]?.context)
+  const found = {
+    deploymentDetails,
+    artifacts: children.flatMap(({ context }) => objectsOf(context['artifacts'])),
+    ...(children.length === 1 && { ami, imageId, imageName }),
+  }
+  const previouslyBaked = children.length > 0 && children.every((child) => fieldAt(child.context, 'previouslyBaked') === true)
+  return { status: 'SUCCEEDED', context: { ...found, previouslyBaked }, outputs: found }
+}

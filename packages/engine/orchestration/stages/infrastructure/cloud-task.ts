@@ -1,0 +1,206 @@
+/** Steps that submit operations to the infrastructure service and follow them (docs/contracts/infrastructure.md#operations). */
+import { definedOf, fieldAt, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import type { CloudTask } from '@fairlead/ports/cloud-values.ts'
+import { failureRecord, RetryableError, StageError } from '../../machine/failure.ts'
+import type { Stage } from '../../model.ts'
+import type { CallStep, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
+import { stageAccountOf, stageProviderOf } from './cloud-context.ts'
+
+const secondMs = 1000
+export const minuteMs = 60 * secondMs
+export const hourMs = 60 * minuteMs
+
+/**
+ * Pauses that suit a service that is done at once and one that takes an hour.
+ *
+ * @returns milliseconds
+ */
+export function pauseFor({ stage, now }: TaskContext): number {
+  const elapsedMs = now - (stage.startTime ?? now)
+  if (elapsedMs < 1 * secondMs) return 40
+  if (elapsedMs < 3 * secondMs) return 100
+  if (elapsedMs < 10 * secondMs) return 250
+  if (elapsedMs < minuteMs) return 1 * secondMs
+  if (elapsedMs < 10 * minuteMs) return 5 * secondMs
+  return elapsedMs < 30 * minuteMs ? 10 * secondMs : minuteMs
+}
+
+export type SubmitStep = Required<Pick<CallStep, 'judge'>> & CallStep
+
+/**
+ * Submits what `build` makes; without operations the stage has nothing to do and goes on. A repeated submission, after a crash or a
+ * lost answer, names the same request, so it runs once.
+ *
+ * @param notification The value of `notification.type`, which clients read.
+ * @param build Only reads; what it throws refuses the operations.
+ */
+export function submitStep(
+  name: string,
+  notification: string,
+  build: (context: TaskContext) => Submission | Promise<Submission>,
+): SubmitStep {
+  return {
+    name,
+    timeoutMs: 90 * secondMs,
+    judge: async (context) => build(context),
+    execute: async (context) => {
+      const { operations, context: added = {} } = await build(context)
+      const { stage } = context
+      const account = stageAccountOf(stage.context)
+      const shown: JsonObject = {
+        'notification.type': notification,
+        ...(account !== undefined && { 'deploy.account.name': account }),
+        ...added,
+      }
+      if (operations.length === 0) return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': undefined } }
+      const id = await submitOperations(context, name, operations, stageProviderOf({ ...stage.context, ...added }))
+      return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': { id, resourceUri: `/task/${id}` } } }
+    },
+  }
+}
+
+/** @param name Together with the start of the stage, it names the request. @returns the id of the task */
+export function submitOperations(
+  { infrastructure, stage }: TaskContext,
+  name: string,
+  operations: Submission['operations'],
+  provider?: string,
+): Promise<string> {
+  return infrastructure.submit(operations, { provider, id: `${stage.id}-${stage.startTime ?? 0}-${name}` })
+}
+
+/** Why the infrastructure would refuse operations of the stage; undefined: it does not say so beforehand. */
+export function preview(
+  { infrastructure, stage }: TaskContext,
+  operations: Submission['operations'],
+): Promise<string[] | undefined> {
+  return infrastructure.preview(operations, stageProviderOf(stage.context))
+}
+
+/**
+ * Follows the task that was submitted last. Its history and results reach `kato.tasks`; its failure fails the stage in its words.
+ *
+ * @param name Of the step; stages with several submissions have several of them.
+ * @param expectsResult Whether the task is over only once it has result objects.
+ */
+export function monitorStep(name = 'monitorTask', { expectsResult = false, read = () => ({}) }: MonitorOptions = {}): Step {
+  return {
+    name,
+    timeoutMs: hourMs,
+    execute: async (context) => {
+      const id = lastTaskOf(context.stage)
+      if (id === undefined) return { status: 'SUCCEEDED' }
+      const { infrastructure, signal, stage } = context
+      const [withinMs, begun] = [pauseFor(context), performance.now()]
+      const task = await infrastructure.followTask(id, { withinMs, signal })
+      const pollMs = Math.max(0, withinMs - (performance.now() - begun))
+      if (task === undefined) return { status: 'RUNNING', pollMs }
+      const { isOver, hasFailed, results } = task
+      const shown = { 'kato.tasks': withTask(stage.context['kato.tasks'], task) }
+      if (hasFailed) return { status: 'TERMINAL', context: { ...shown, exception: failureOf(task) } }
+      if (!isOver || (expectsResult && results.length === 0)) return { status: 'RUNNING', context: shown, pollMs }
+      const found = read(results, context)
+      return { status: 'SUCCEEDED', context: { ...shown, 'kato.task.lastStatus': 'SUCCEEDED', ...found }, outputs: found }
+    },
+  }
+}
+
+/** Id of the task that the stage has submitted last. */
+export function lastTaskOf({ context }: Stage): string | undefined {
+  return textOf(fieldAt(context, 'kato.last.task.id', 'id'))
+}
+
+/** Results of the operation that ran when the stage was cancelled. @throws {RetryableError} while it still runs */
+export async function lastResults(context: TaskContext): Promise<readonly JsonObject[]> {
+  const id = lastTaskOf(context.stage)
+  const task = id === undefined ? undefined : await context.infrastructure.task(id)
+  if (task?.isOver === false) throw new RetryableError(['The operation still runs.'])
+  return task?.results ?? []
+}
+
+interface MonitorOptions {
+  readonly expectsResult?: boolean
+  /** What the results add to context and outputs. */
+  readonly read?: (results: readonly JsonObject[], context: TaskContext) => JsonObject
+}
+
+function withTask(tasks: unknown, { id, status, history, results, outputs }: CloudTask): JsonObject[] {
+  const others = objectsOf(tasks).filter((task) => task['id'] !== id)
+  return [...others, { id, status, history, resultObjects: results, outputs, ...definedOf({ exception: exceptionIn(results) }) }]
+}
+
+function exceptionIn(results: readonly JsonObject[]): JsonObject | undefined {
+  return results.find(({ type }) => type === 'EXCEPTION')
+}
+
+/** The error record of the stage: the message of the exception, else the last line of the history. */
+function failureOf({ status, history, results }: CloudTask): JsonObject {
+  const exception = exceptionIn(results)
+  const details = textsOf(exception?.['details'])
+  const lastLine = textOf(status['status']) ?? textOf(history.at(-1)?.['status'])
+  const message = textOf(exception?.['message']) ?? lastLine ?? 'The operation failed and says no reason.'
+  return {
+    operation: textOf(exception?.['operation']),
+    ...failureRecord('CloudOperationFailed', [message, ...details]),
+  }
+}
+
+/** Waits until what the operation changed can be read. */
+export function refreshStep(name: string, type: string, details: (context: TaskContext) => JsonObject[]): Step {
+  return {
+    name,
+    timeoutMs: 12 * minuteMs,
+    execute: async (context) => {
+      const { infrastructure, signal, stage } = context
+      await infrastructure.refresh({ provider: stageProviderOf(stage.context), type, details: details(context), signal })
+      return { status: 'SUCCEEDED' }
+    },
+  }
+}
+
+/** Server groups by place, of the results of creating ones: `serverGroupNames` holds `region:name`. */
+export function serverGroupNamesByRegion(results: readonly JsonObject[]): Record<string, string[]> {
+  const groups: Record<string, string[]> = {}
+  const add = (region: string, name: string) => {
+    groups[region] ??= []
+    if (!groups[region].includes(name)) groups[region].push(name)
+  }
+  for (const result of results) {
+    for (const pair of textsOf(result['serverGroupNames'])) {
+      const [region = '', name = ''] = pair.split(':')
+      if (name !== '') add(region, name)
+    }
+    for (const [region, name] of Object.entries(objectOf(result['serverGroupNameByRegion'])))
+      if (typeof name === 'string') add(region, name)
+  }
+  return groups
+}
+
+interface Attempts {
+  /** Key of the context that counts them. */
+  readonly key: string
+  readonly tries: number
+  readonly pauseMs: number
+  /** Which errors do not end it; unless given, those that the engine does not repeat by itself. */
+  readonly mayPass?: (error: StageError) => boolean
+}
+
+/**
+ * Looks again, after a pause, for what is missing or refused now.
+ *
+ * @throws {StageError} the last one
+ */
+export async function attempt(
+  { stage }: TaskContext,
+  { key, tries, pauseMs, mayPass = (error) => !(error instanceof RetryableError) }: Attempts,
+  act: () => Promise<TaskResult>,
+): Promise<TaskResult> {
+  try {
+    const result = await act()
+    return { ...result, context: { ...result.context, [key]: undefined } }
+  } catch (error) {
+    const count = Number(stage.context[key] ?? 0) + 1
+    if (!(error instanceof StageError) || !mayPass(error) || count >= tries) throw error
+    return { status: 'RUNNING', context: { [key]: count }, pollMs: pauseMs }
+  }
+}

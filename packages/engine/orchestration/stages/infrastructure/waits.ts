@@ -1,0 +1,331 @@
+import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import type { CloudInstance, CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
+import { StageError } from '../../machine/failure.ts'
+import { passedMs, pausedMs } from '../../machine/timeout.ts'
+import { type Stage, waitingKey } from '../../model.ts'
+import type { CallStep, Step, TaskContext, TaskResult } from '../stage-type.ts'
+import { type ServerGroupTarget, targetOf } from './cloud-context.ts'
+import { hourMs, minuteMs, pauseFor } from './cloud-task.ts'
+import {
+  findServerGroupPlace,
+  healthTypesOf,
+  isDown,
+  isInstanceUp,
+  isWithoutTraffic,
+  servesAsGroup,
+  wantedInstances,
+} from './server-groups.ts'
+import { isWhole } from './traffic-guard.ts'
+
+/** How long a new server group may be invisible. */
+const invisibleMs = 10 * minuteMs
+
+/** Server groups that a stage waits for: its target, or those that it has created. */
+export type TargetsOf = (context: TaskContext) => ServerGroupTarget[]
+
+export const itsTarget: TargetsOf = (context) => [targetOf(context)]
+
+/** Waits until as many instances as wanted are up. @param settingsOf What says how many are wanted */
+export function waitUpStep(targets: TargetsOf, settingsOf: (stage: Stage) => JsonObject): CallStep {
+  return waitStep('waitForUpInstances', 2 * hourMs, (context) => lookUp(context, targets, settingsOf))
+}
+
+async function lookUp(
+  context: TaskContext,
+  targets: TargetsOf,
+  settingsOf: (stage: Stage) => JsonObject,
+): Promise<Lack | undefined> {
+  const types = healthTypesOf(context.stage.context)
+  if (types?.length === 0) return undefined
+  for (const target of targets(context)) {
+    const group = await visibleGroup(context, target)
+    if (group === undefined) return { missing: `${target.name} is not visible yet` }
+    const wanted = wantedInstances(settingsOf(context.stage), group)
+    const lack = await lackOfUp(context, group, wanted, types)
+    if (lack !== undefined) return lack
+  }
+  return undefined
+}
+
+/** Waits until the instances of the stage's target, which it has enabled, are up. */
+export function waitEnabledStep(): Step {
+  return waitStep('waitForUpInstances', 2 * hourMs, async (context) => {
+    const lack = await lookUp(context, itsTarget, ({ context: settings }) => settings)
+    return lack === undefined || !isWhole(context.stage.context) ? lack : followTraffic(context, lack, false)
+  })
+}
+
+/** Waits until the instances of the stage's target take no traffic any more. */
+export function waitDownStep(): Step {
+  return waitStep('waitForDownInstances', 2 * hourMs, async (context) => {
+    const types = healthTypesOf(context.stage.context)
+    if (types?.length === 0) return undefined
+    const target = targetOf(context)
+    const group = await context.infrastructure.serverGroup(target)
+    // Whether it takes traffic is for the next step to see.
+    if (group === undefined || servesAsGroup(group)) return undefined
+    const named = textsOf(context.stage.context['instanceIdsToDisable'])
+    const concerned = named.length === 0 ? group.instances : group.instances.filter(({ id }) => named.includes(id))
+    const up = concerned.filter((instance) => !isDown(instance, types)).length
+    const wanted = named.length > 0 ? concerned.length : wantedDown(context, group)
+    if (concerned.length - up >= wanted) return undefined
+    const lack = { missing: `${up} instances of ${target.name} still take traffic`, group }
+    return isWhole(context.stage.context) ? followTraffic(context, lack, true) : lack
+  })
+}
+
+function wantedDown({ stage }: TaskContext, { instances }: CloudServerGroup): number {
+  const percentage = numberOf(stage.context['desiredPercentage']) ?? 100
+  return Math.ceil((instances.length * Math.min(percentage, 100)) / 100)
+}
+
+/** Waits until the service shows the target as disabled; nothing to wait for while only a part of it is. */
+export function waitDisabledStep(): Step {
+  return waitStep('waitForDisabledServerGroup', hourMs / 2, async (context) => {
+    if (!isWhole(context.stage.context)) return undefined
+    const group = await context.infrastructure.serverGroup(targetOf(context))
+    if (group === undefined || group.isDisabled || isWithoutTraffic(group)) return undefined
+    return followTraffic(context, { missing: `${group.name} still counts as enabled`, group }, true)
+  })
+}
+
+/** Whether a target that has been deleted meanwhile is no error. */
+export function mayBeMissing({ context }: Pick<Stage, 'context'>): boolean {
+  return isTrue(context['source.mayBeMissing'])
+}
+
+/** Waits until the target has exactly the instances that it should, and, while it is enabled, until they are up. */
+export function waitCapacityStep(): Step {
+  return waitStep('waitForCapacityMatch', 2 * hourMs, async (context) => {
+    const target = targetOf(context)
+    const group = await context.infrastructure.serverGroup(target)
+    if (group === undefined && mayBeMissing(context.stage)) return undefined
+    if (group === undefined) throw new StageError([`The server group ${target.name} does not exist in ${target.region}.`])
+    const total = group.instances.length
+    const { desired } = group.capacity
+    const hasShare = numberOf(context.stage.context['targetHealthyDeployPercentage']) !== undefined
+    const wanted = wantedInstances(context.stage.context, group)
+    if (hasShare ? total < wanted : total !== desired) return `${group.name} has ${total} instances, ${desired} are wanted`
+    const types = healthTypesOf(context.stage.context)
+    if (group.isDisabled || types?.length === 0) return undefined
+    return lackOfUp(context, group, wanted, types)
+  })
+}
+
+/** Waits until server groups are gone from their clusters. */
+export function waitGoneStep(targets: TargetsOf = itsTarget): Step {
+  return waitStep('waitForDestroyedServerGroup', hourMs / 2, async (context) => {
+    for (const target of targets(context)) {
+      const place = await findServerGroupPlace(context, target)
+      const groups = place === undefined ? [] : await context.infrastructure.cluster(place)
+      const remains = groups?.some(({ name, region }) => name === target.name && region === target.region) ?? false
+      if (remains) return `${target.name} still exists`
+    }
+    return undefined
+  })
+}
+
+/** Waits until the server groups have no instance left. */
+export function waitEmptyStep(targets: TargetsOf): Step {
+  return waitStep('waitForNoInstances', hourMs / 2, async (context) => {
+    for (const target of targets(context)) {
+      const group = await context.infrastructure.serverGroup(target)
+      if (group !== undefined && group.instances.length > 0) return `${group.name} still has ${group.instances.length} instances`
+    }
+    return undefined
+  })
+}
+
+/** Waits until no instance of the server groups takes traffic; disabling lasts at least as long as connections may drain. */
+export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskContext) => number): Step {
+  return waitStep('waitForClusterDisable', hourMs / 2, async (context) => {
+    const types = healthTypesOf(context.stage.context)
+    const found = targets(context)
+    for (const target of found) {
+      const group = await context.infrastructure.serverGroup(target)
+      const up = group === undefined || types?.length === 0 ? 0 : servingIn(group, types)
+      if (up > 0) return `${up} instances of ${target.name} still take traffic`
+    }
+    const { execution, stage, now } = context
+    const remainingMs = drainMs(context) - passedMs(execution, stage.startTime ?? now, now)
+    return found.length > 0 && remainingMs > 0 ? `connections drain for ${Math.ceil(remainingMs / 1000)} s more` : undefined
+  })
+}
+
+/** How many instances take traffic. */
+function servingIn(group: CloudServerGroup, types: readonly string[] | undefined): number {
+  if (servesAsGroup(group)) return group.isDisabled || isWithoutTraffic(group) ? 0 : group.instances.length
+  return group.instances.filter((instance) => !isDown(instance, types)).length
+}
+
+/** @throws {StageError} when the instances will not come up: the limits of their starts are reached */
+async function lackOfUp(
+  context: TaskContext,
+  group: CloudServerGroup,
+  wanted: number,
+  types: readonly string[] | undefined,
+): Promise<Lack | undefined> {
+  const { instances, name } = group
+  const down = instances.filter((instance) => !isInstanceUp(instance, types))
+  const up = instances.length - down.length
+  if (up >= wanted) return undefined
+  const missing = `${up} of ${wanted} instances of ${name} are up`
+  return { ...(await followStarts(context, group, { down, dispensable: instances.length - wanted, missing })), group }
+}
+
+async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Promise<CloudServerGroup | undefined> {
+  const group = await context.infrastructure.serverGroup(target)
+  if (group !== undefined) return group
+  const age = passedMs(context.execution, context.stage.startTime ?? context.now, context.now)
+  if (age > invisibleMs) throw new StageError([`The server group ${target.name} does not exist in ${target.region}.`])
+  return undefined
+}
+
+export interface Lack {
+  readonly missing: string
+  readonly group?: CloudServerGroup
+  /** What the step notes in the context of the stage. */
+  readonly notes?: JsonObject
+}
+
+const trafficKey = 'waiting.traffic'
+/** A service may show what was before the operation for so long. */
+const staleMs = 5 * minuteMs
+/** One that has shown the effect of the operation shows another state because of another operation. */
+const reversedMs = 10_000
+
+/**
+ * The wait would last to its end once another stage, task or user has turned the traffic of the server group the other way.
+ *
+ * @throws {StageError}
+ */
+function followTraffic({ execution, stage, now }: TaskContext, lack: Lack, isDisabling: boolean): Lack {
+  const { group } = lack
+  if (group === undefined) return lack
+  const before = noteOf(stage, trafficKey)
+  const isReversed = group.isDisabled !== isDisabling
+  const wasReached = before['wasReached'] === true || !isReversed
+  const sinceMs = isReversed ? (numberOf(before['reversedMs']) ?? now) : undefined
+  if (sinceMs !== undefined && passedMs(execution, sinceMs, now) >= (wasReached ? reversedMs : staleMs)) {
+    const [wanted, other] = isDisabling ? ['disabled', 'enabled'] : ['enabled', 'disabled']
+    throw new StageError([
+      `${group.name} was ${wanted} and is ${other} now: another stage, task or user has ${other} it meanwhile. Run this again if it should be ${wanted}.`,
+    ])
+  }
+  return { ...lack, notes: { ...lack.notes, [trafficKey]: { run: stage.startTime ?? 0, wasReached, reversedMs: sinceMs } } }
+}
+
+const startsKey = 'waiting.starts'
+const startAdvice =
+  'See the console of the instance; "startLimits" of the server group, or start-limits of its account, set the limits.'
+const maxReason = 300
+
+interface Starts {
+  readonly down: readonly CloudInstance[]
+  /** So many instances need not come up. */
+  readonly dispensable: number
+  readonly missing: string
+}
+
+/**
+ * Instances have a time to come up, and a number of starts that may fail; services that report no such limits set none.
+ *
+ * @throws {StageError}
+ */
+export async function followStarts(
+  context: TaskContext,
+  group: CloudServerGroup | undefined,
+  { down, dispensable, missing }: Starts,
+): Promise<Lack> {
+  const { stage, execution, now } = context
+  const { seconds, failures } = objectOf(group?.all['startLimits'])
+  const isNew = (group?.createdTime ?? 0) >= (stage.startTime ?? now)
+  const known = noteOf(stage, startsKey)
+  const sinceMs = numberOf(known['sinceMs']) ?? now
+  // What failed before this stage does not count.
+  const failed = isNew ? {} : Object.fromEntries(down.map((each) => [each.id, failedStarts(each)]))
+  const before = isObject(known['failed']) ? known['failed'] : failed
+  const faults = down.flatMap((instance) =>
+    startFault(instance, numberOf(before[instance.id]) ?? 0, numberOf(failures)).map((fault) => ({ fault, instance })),
+  )
+  const [first] = faults
+  if (first !== undefined && faults.length > dispensable) {
+    const output = await lastOutput(context, group, first.instance)
+    throw new StageError([`${missing}; ${first.fault} ${startAdvice}${output}`])
+  }
+  const limitMs = (numberOf(seconds) ?? Number.POSITIVE_INFINITY) * 1000
+  const reason = down.flatMap(reasonsOf).at(0)
+  const told = reason === undefined ? missing : `${missing}; ${reason}`
+  if (passedMs(execution, sinceMs, now) - pausedMs(execution, sinceMs, now) >= limitMs) {
+    const [instance] = down
+    const output = instance === undefined ? '' : await lastOutput(context, group, instance)
+    throw new StageError([`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${startAdvice}${output}`])
+  }
+  return { missing: told, notes: { [startsKey]: { run: stage.startTime ?? 0, sinceMs, failed: before } } }
+}
+
+const lastLines = 8
+const maxOutput = 1000
+
+/** What the program of an instance wrote last, as its console shows it; empty where there is none. */
+async function lastOutput(
+  { infrastructure }: TaskContext,
+  group: CloudServerGroup | undefined,
+  { id }: CloudInstance,
+): Promise<string> {
+  if (group === undefined) return ''
+  const { account, region, all } = group
+  const provider = textOf(all['cloudProvider']) ?? textOf(all['type']) ?? ''
+  // Whatever keeps the output away must not take the place of the failure itself.
+  const parts = await infrastructure.output({ provider, account, region, id, lastLines }).catch(() => [])
+  const text = (parts.length === 1 ? String(parts[0]) : '').trim()
+  return text && `\nThe last output of ${id}:\n${text.slice(-maxOutput)}`
+}
+
+/** Why the instance will not start; nothing while it still may. */
+function startFault(instance: CloudInstance, before: number, limit = Number.POSITIVE_INFINITY): string[] {
+  const { id, health } = instance
+  const [reason = id] = reasonsOf(instance)
+  if (health.some((record) => record['canStart'] === false)) return [reason]
+  const failed = failedStarts(instance)
+  // Fewer than before: it ran well in between.
+  const counted = failed < before ? failed : failed - before
+  const isDownNow = health.some((record) => record['failedStarts'] !== undefined && record['state'] === 'Down')
+  return isDownNow && counted >= limit ? [`${reason} It failed to start ${counted} times in a row.`] : []
+}
+
+function failedStarts({ health }: CloudInstance): number {
+  return Math.max(0, ...health.map((record) => numberOf(record['failedStarts']) ?? 0))
+}
+
+/** As the service reports it. */
+function reasonsOf({ id, health }: CloudInstance): string[] {
+  const reason = health.map((record) => textOf(record['description'])).find(Boolean)
+  return reason === undefined ? [] : [`${id}: ${reason.slice(0, maxReason)}`]
+}
+
+/** What an earlier look of the same run of the stage has noted. */
+function noteOf({ context, startTime }: Stage, key: string): JsonObject {
+  const known = context[key]
+  return isObject(known) && known['run'] === (startTime ?? 0) ? known : {}
+}
+
+const noNotes = { [waitingKey]: undefined, [trafficKey]: undefined, [startsKey]: undefined }
+
+/** Waits while something is missing. @param look What that is; undefined once the wait is over. */
+export function waitStep(
+  name: string,
+  timeoutMs: number,
+  look: (context: TaskContext) => Promise<Lack | string | undefined>,
+): CallStep {
+  return {
+    name,
+    timeoutMs,
+    execute: async (context): Promise<TaskResult> => {
+      const lack = await look(context)
+      if (lack === undefined) return { status: 'SUCCEEDED', context: noNotes }
+      const { missing, notes } = typeof lack === 'string' ? { missing: lack } : lack
+      return { status: 'RUNNING', context: { [waitingKey]: missing, ...notes }, pollMs: pauseFor(context) }
+    },
+  }
+}

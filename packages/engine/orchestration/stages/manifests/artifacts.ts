@@ -1,0 +1,68 @@
+/** Artifacts that stages of manifests take in: by the id under which they are expected, or written into the stage. */
+import { isObject, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { artifactsSeenBy, distinctArtifacts, expectedArtifactsById } from '../../artifacts-at-hand.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { StagePlace } from '../../model.ts'
+import type { TaskContext } from '../stage-type.ts'
+
+const embedded = 'embedded/base64'
+
+interface ArtifactReference {
+  /** Id of an expected artifact. */
+  readonly id?: unknown
+  /** The artifact itself; it wins. */
+  readonly artifact?: unknown
+  readonly account?: unknown
+}
+
+/**
+ * @param what How messages begin: `The manifest artifact`
+ * @throws {StageError} when there is no such artifact
+ */
+export function requireArtifact(place: StagePlace, what: string, { id, artifact, account }: ArtifactReference): JsonObject {
+  const known = textOf(id) === undefined ? undefined : expectedArtifactsById(place).get(String(id))
+  const found = isObject(artifact) && Object.keys(artifact).length > 0 ? artifact : known
+  if (found === undefined) {
+    const why = textOf(id) === undefined ? 'is not set' : `with the id "${String(id)}" was neither received nor produced before`
+    throw new StageError([`${what} ${why}. Choose an expected artifact, or write the artifact into the stage.`])
+  }
+  const name = textOf(account) ?? textOf(found['artifactAccount'])
+  return name === undefined ? found : { ...found, artifactAccount: name }
+}
+
+/** The content of an artifact: text, or a value where the text is JSON. @throws {StageError} */
+export async function fetchArtifact({ infrastructure }: TaskContext, what: string, artifact: JsonObject): Promise<unknown> {
+  const { type, reference } = artifact
+  if (type === embedded && typeof reference === 'string') return Buffer.from(reference, 'base64').toString('utf8')
+  if (textOf(artifact['artifactAccount']) === undefined)
+    throw new StageError([`${what} needs an account from which it is fetched: set its account.`])
+  return infrastructure.fetchArtifact(artifact)
+}
+
+/** Whether its content can be read without another service. */
+export function isEmbedded({ type }: JsonObject): boolean {
+  return type === embedded
+}
+
+interface BindableArtifacts {
+  /** Each must be bound in a manifest. */
+  readonly requiredArtifacts: readonly JsonObject[]
+  readonly optionalArtifacts: readonly JsonObject[]
+}
+
+/** @throws {StageError} when a required one is missing */
+export function bindableArtifacts(place: StagePlace): BindableArtifacts {
+  const { context } = place.stage
+  const ids = textsOf(context['requiredArtifactIds']).map((id) => ({ id }))
+  const listed = objectsOf(context['manifests.required'] ?? context['requiredArtifacts'])
+  const what = 'The required artifact'
+  const required = [...ids, ...listed.map(referenceOf)].map((each) => requireArtifact(place, what, each))
+  // What is embedded has no reference that a field of a manifest could take.
+  const optional = objectsOf(artifactsSeenBy(place)).filter((each) => !isEmbedded(each))
+  return { requiredArtifacts: distinctArtifacts(required) as JsonObject[], optionalArtifacts: optional }
+}
+
+function referenceOf(entry: JsonObject): ArtifactReference {
+  const { expectedArtifactId, artifact } = entry
+  return expectedArtifactId === undefined && artifact === undefined ? { artifact: entry } : { id: expectedArtifactId, artifact }
+}

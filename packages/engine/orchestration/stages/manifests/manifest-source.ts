@@ -1,0 +1,120 @@
+/** Documents of a stage: written into it, or read from an artifact as a stream of YAML. */
+import { isObject, isTrue, type JsonObject, listOf, textOf } from '@fairlead/base/json/values.ts'
+import { parseYamlStream } from '@fairlead/base/json/yaml.ts'
+import { executionScope } from '../../expressions/scopes.ts'
+import { withSummary } from '../../expressions/stage-evaluation.ts'
+import { evaluateTree } from '../../expressions/template.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { Stage, StagePlace } from '../../model.ts'
+import { attempt, type SubmitStep } from '../infrastructure/cloud-task.ts'
+import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
+import { bindableArtifacts, fetchArtifact, isEmbedded, requireArtifact } from './artifacts.ts'
+
+/** YAML as Kubernetes reads it. */
+const yamlForm = { version: '1.1', merges: true } as const
+const fetches = { key: 'manifests.fetches', tries: 10, pauseMs: 200 }
+const what = 'The manifest artifact'
+const asksAgainMs = 250
+
+interface Source {
+  /** Key of the documents that are written into the stage. */
+  readonly key: 'manifests' | 'patchBody' | 'manifest'
+  /** What the documents add to the context. @throws {StageError} */
+  readonly toContext: (documents: readonly JsonObject[], stage: Stage) => JsonObject
+}
+
+/** Reads the documents of the stage and the artifacts that may be bound in them; both reach context and outputs. */
+export function resolveStep(name: string, source: Source): Step {
+  const written = (place: StagePlace) => toResult(place, source, writtenDocuments(place.stage, source.key))
+  return {
+    name,
+    timeoutMs: 5 * 60_000,
+    judge: async (context) => {
+      if (!isFromArtifact(context.stage)) return { operations: [], context: written(context).context }
+      if (!isEmbedded(artifactOf(context))) return undefined
+      return { operations: [], context: (await readDocuments(context, source)).context }
+    },
+    execute: async (context) => (isFromArtifact(context.stage) ? readDocuments(context, source) : written(context)),
+  }
+}
+
+function isFromArtifact({ context }: Stage): boolean {
+  return textOf(context['source'])?.toLowerCase() === 'artifact'
+}
+
+/** What an artifact holds is known once it is resolved, and nothing is judged before. */
+export function judgedOnceResolved(submit: SubmitStep): Step {
+  const isOpen = (stage: Stage) => isFromArtifact(stage) && !Array.isArray(stage.context['optionalArtifacts'])
+  return { ...submit, judge: async (context) => (isOpen(context.stage) ? undefined : submit.judge(context)) }
+}
+
+function toResult(place: StagePlace, { toContext }: Source, documents: readonly JsonObject[]): TaskResult {
+  const artifacts = bindableArtifacts(place)
+  const found = { ...toContext(documents, place.stage), ...artifacts }
+  const { context } = place.stage
+  // What the author requires is looked up again after a restart.
+  const given = context['manifests.required'] ?? context['requiredArtifacts'] ?? []
+  return { status: 'SUCCEEDED', context: { ...found, 'manifests.required': given }, outputs: found }
+}
+
+/** @throws {StageError} when there are none, or one is no object */
+function writtenDocuments({ context }: Stage, key: Source['key']): JsonObject[] {
+  const value = context[key]
+  if (value === undefined || value === null)
+    throw new StageError([`The stage has no "${key}": write it there, or set "source" to artifact.`])
+  return toDocuments([value], `"${key}"`)
+}
+
+/** Lists within lists are one list; what is empty is left out. */
+function toDocuments(values: readonly unknown[], where: string): JsonObject[] {
+  const found = values
+    .flat(Infinity)
+    .flatMap((value): unknown => (typeof value === 'string' ? parseDocuments(value, where) : value))
+  return found
+    .flat(Infinity)
+    .filter((each) => each !== null && each !== undefined)
+    .map((each, index) => {
+      if (isObject(each)) return each
+      throw new StageError([
+        `Document ${index + 1} of ${where} is no object, but ${Array.isArray(each) ? 'a list' : typeof each}.`,
+      ])
+    })
+}
+
+function parseDocuments(text: string, where: string): unknown[] {
+  try {
+    return parseYamlStream(text, yamlForm)
+  } catch (error) {
+    throw new StageError([`${where} is not YAML: ${(error as Error).message}.`])
+  }
+}
+
+/** @throws {StageError} when the stage names no artifact that exists */
+function artifactOf(place: StagePlace): JsonObject {
+  const { context } = place.stage
+  const artifact = context['manifestArtifact']
+  return requireArtifact(place, what, {
+    id: context['manifestArtifactId'],
+    artifact,
+    account: context['manifestArtifactAccount'],
+  })
+}
+
+async function readDocuments(context: TaskContext, source: Source): Promise<TaskResult> {
+  const artifact = artifactOf(context)
+  return attempt(context, fetches, async () => {
+    const content = await fetchArtifact(context, what, artifact)
+    const documents = toDocuments([content], 'the manifest artifact')
+    if (isTrue(context.stage.context['skipExpressionEvaluation'])) return toResult(context, source, documents)
+    const { value, summary } = evaluateTree(documents, { scope: executionScope(context), now: context.now, meter: context.meter })
+    if (context.answers.pending.length > 0) return { status: 'RUNNING', pollMs: asksAgainMs }
+    const problems = Object.values(summary).flatMap(listOf).flatMap(describeProblem)
+    if (problems.length > 0 && isTrue(context.stage.context['failOnFailedExpressions'])) throw new StageError(problems)
+    const result = toResult(context, source, value)
+    return { ...result, context: { ...result.context, ...withSummary(context.stage, summary) } }
+  })
+}
+
+function describeProblem(entry: unknown): string[] {
+  return isObject(entry) && typeof entry['description'] === 'string' ? [entry['description']] : []
+}

@@ -1,0 +1,130 @@
+/** Jobs that store, replace, remove and reorder pipelines (docs/contracts/orchestration.md#jobs). */
+import { createHash } from 'node:crypto'
+import { definedOf, fieldOf, isTrue, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { StageError } from '../machine/failure.ts'
+import type { Stage } from '../model.ts'
+import { decodeObject, decodePayload } from './encoded-payload.ts'
+import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
+
+const halfMinuteMs = 30_000
+
+const savePipelineStage: StageType = {
+  type: 'savePipeline',
+  steps: [
+    { name: 'savePipeline', execute: savePipeline, timeoutMs: halfMinuteMs },
+    { name: 'waitForPipelineSave', decide: waitForPipelineSave, timeoutMs: halfMinuteMs },
+  ],
+  // Definitions hold expressions of their own, which are for their runs.
+  unevaluatedKeys: () => ['pipeline', 'pipelines'],
+}
+
+async function savePipeline(context: TaskContext): Promise<TaskResult> {
+  return isTrue(context.stage.context['isBulkSavingPipelines']) ? saveMany(context) : saveOne(context)
+}
+
+async function saveOne(context: TaskContext): Promise<TaskResult> {
+  const settings = context.stage.context
+  const given = decodeObject(settings['pipeline'], 'pipeline')
+  if (typeof given['name'] !== 'string' || typeof given['application'] !== 'string') {
+    throw new StageError(['The pipeline needs a name and an application.'])
+  }
+  const pipeline: JsonObject = { ...withIdentity(given, context.stage), ...(await storedPlace(context, given)) }
+  const staleCheck = isTrue(settings['staleCheck'])
+  const saved = await context.call('front50', { method: 'POST', path: `/pipelines?staleCheck=${staleCheck}`, body: pipeline })
+  return succeeded('savepipeline', { ...pipeline, id: objectOf(saved.body)['id'] ?? pipeline['id'] })
+}
+
+/** What clients read about the pipeline that was changed. */
+function succeeded(notification: string, { application, name, id }: JsonObject): TaskResult {
+  const context = { 'notification.type': notification, application, 'pipeline.name': name, 'pipeline.id': id }
+  return { status: 'SUCCEEDED', context }
+}
+
+/**
+ * A new pipeline gets an id that follows from the stage, so that a step repeated after a crash saves the same pipeline again
+ * instead of a second one.
+ */
+function withIdentity(given: JsonObject, stage: Stage): JsonObject {
+  const asked = given['id'] ?? stage.context['pipeline.id']
+  // What is no text is refused by the store, by name.
+  if ((asked ?? '') !== '') return { ...given, id: asked }
+  return { ...given, id: derivedId(stage), regenerateCronTriggerIds: true }
+}
+
+function derivedId(stage: Stage): string {
+  const hash = createHash('sha256').update(`savePipeline ${stage.id}`).digest('hex')
+  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-4${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`
+}
+
+/** A pipeline that says nothing about its place in the list keeps it. */
+async function storedPlace(context: TaskContext, given: JsonObject): Promise<{ index?: unknown }> {
+  const { id, index } = given
+  if (typeof id !== 'string' || id === '' || (index ?? undefined) !== undefined) return {}
+  const { status, body } = await context.call('front50', { method: 'GET', path: pathTo`/pipelines/${id}/get` }, [404])
+  return status === 200 ? definedOf({ index: fieldOf(body, 'index') }) : {}
+}
+
+async function saveMany(context: TaskContext): Promise<TaskResult> {
+  const settings = context.stage.context
+  const pipelines = decodePayload(settings['pipelines'], 'pipelines')
+  if (!Array.isArray(pipelines)) throw new StageError(['"pipelines" must be a JSON array in base64.'])
+  const path = `/pipelines/batchUpdate?staleCheck=${isTrue(settings['staleCheck'])}`
+  const { body } = await context.call('front50', { method: 'POST', path, body: pipelines })
+  return { status: 'SUCCEEDED', context: { 'notification.type': 'savepipeline', bulksave: body } }
+}
+
+/** The store has answered with what it saved, so there is nothing left to wait for. */
+function waitForPipelineSave(): TaskResult {
+  return { status: 'SUCCEEDED' }
+}
+
+const updatePipelineStage: StageType = {
+  ...job('updatePipeline', updatePipeline, { timeoutMs: halfMinuteMs }),
+  unevaluatedKeys: () => ['pipeline'],
+}
+
+async function updatePipeline(context: TaskContext): Promise<TaskResult> {
+  const pipeline = decodeObject(context.stage.context['pipeline'], 'pipeline')
+  const id = textOf(pipeline['id'])
+  if (id === undefined) throw new StageError(['The pipeline has no id; save it first.'])
+  const staleCheck = isTrue(context.stage.context['staleCheck'])
+  const path = `${pathTo`/pipelines/${id}`}?staleCheck=${staleCheck}`
+  await context.call('front50', { method: 'PUT', path, body: pipeline })
+  return succeeded('updatepipeline', pipeline)
+}
+
+const deletePipelineStage: StageType = {
+  ...job('deletePipeline', deletePipeline, { timeoutMs: halfMinuteMs }),
+  unevaluatedKeys: () => ['pipeline'],
+}
+
+async function deletePipeline(context: TaskContext): Promise<TaskResult> {
+  const { application, name, id } = decodeObject(context.stage.context['pipeline'], 'pipeline')
+  if (typeof application !== 'string' || typeof name !== 'string') {
+    throw new StageError(['The pipeline to delete needs an application and a name.'])
+  }
+  await context.call('front50', { method: 'DELETE', path: pathTo`/pipelines/${application}/${name}` })
+  return succeeded('deletepipeline', { application, name, id })
+}
+
+/** Gives pipelines or strategies of an application their places in the list. */
+const reorderPipelinesStage = job('reorderPipelines', reorderPipelines, { timeoutMs: halfMinuteMs })
+
+async function reorderPipelines(context: TaskContext): Promise<TaskResult> {
+  const settings = context.stage.context
+  const idsToIndices = decodeObject(settings['idsToIndices'], 'idsToIndices')
+  const application = decodePayload(settings['application'], 'application')
+  if (typeof application !== 'string' || application === '') throw new StageError(['The job does not name an application.'])
+  const kind = isTrue(decodePayload(settings['isStrategy'], 'isStrategy')) ? 'strategies' : 'pipelines'
+  const body = { application, idsToIndices }
+  await context.call('front50', { method: 'POST', path: `/actions/${kind}/reorder`, body })
+  return { status: 'SUCCEEDED', context: { 'notification.type': 'reorderpipelines', application } }
+}
+
+export const storedPipelineStages: readonly StageType[] = [
+  deletePipelineStage,
+  reorderPipelinesStage,
+  savePipelineStage,
+  updatePipelineStage,
+]

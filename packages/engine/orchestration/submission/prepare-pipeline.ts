@@ -1,0 +1,289 @@
+/** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
+import { maybe, or, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, isTrue, type JsonObject, listOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
+import { isExecutionId } from '@fairlead/base/storage/ulid.ts'
+import { isTemplateInstance } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { describeLongList, describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
+import { bindExpected } from '../artifact-binding.ts'
+import { artifactsOfExecution, distinctArtifacts } from '../artifacts-at-hand.ts'
+import { authoredReferences } from '../authored-references.ts'
+import type { EngineOptions } from '../engine-parts.ts'
+import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
+import { StageError } from '../machine/failure.ts'
+import type { Execution, Trigger } from '../model.ts'
+import { secretsToNote } from '../secrets.ts'
+import { describeFieldProblems } from '../stages/described-fields.ts'
+import { describeUnknownTypes } from '../stages/unknown-types.ts'
+import { commonParts } from './prepare-task.ts'
+import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
+import { checkEnabled, checkOwner } from './stored-definition.ts'
+import { expandTemplate } from './template-instance.ts'
+import { normaliseTrigger, withDefaultParameters } from './trigger.ts'
+
+type PreparedPipeline =
+  | { kind: 'run'; execution: Execution }
+  /** Only the processed definition was asked for. */
+  | { kind: 'plan'; definition: JsonObject }
+  /** Refused, and kept as a failed execution so that people see why. */
+  | { kind: 'failed'; execution: Execution; message: string }
+
+/** A definition between two phases. */
+interface Draft {
+  /** As its author wrote it, or as its template gives it. */
+  readonly given: JsonObject
+  readonly trigger: Trigger
+  /** With references. */
+  readonly stages: readonly JsonObject[]
+}
+
+interface Start {
+  readonly caller: Caller
+  readonly sources: EngineOptions
+}
+
+type Phase = (draft: Draft, start: Start) => Partial<Draft> | undefined | Promise<Partial<Draft>>
+
+/** From what was submitted to what can be evaluated. Each may throw a `StageError`: the start is refused, and kept as a failure. */
+const phases: readonly Phase[] = [
+  expandInstance,
+  referenceStages,
+  fillInParameters,
+  bindArtifacts,
+  checkRunnable,
+  checkFields,
+  ({ stages }) => void checkGraph(stages),
+]
+
+/** @throws {PortError} 400 when the body is refused without a trace. */
+export async function preparePipeline(body: unknown, caller: Caller, sources: EngineOptions): Promise<PreparedPipeline> {
+  const start = { caller, sources }
+  const given = checkDefinition(body, sources.limits)
+  await checkOwner(given, caller, sources)
+  let draft: Draft = { given, trigger: normaliseTrigger(given['trigger'], caller, sources), stages: [] }
+  try {
+    for (const phase of phases) draft = { ...draft, ...(await phase(draft, start)) }
+  } catch (error) {
+    if (!(error instanceof StageError)) throw error
+    const { message } = error
+    return { kind: 'failed', execution: asFailed(executionFrom(draft, start), message), message }
+  }
+  const definition = evaluate(draft, sources)
+  if (isPlan(draft)) return { kind: 'plan', definition: checkPlan(definition, draft, sources) }
+  const execution = executionFrom(draft, start, definition)
+  await checkEnabled(execution, sources)
+  return { kind: 'run', execution }
+}
+
+/** Say to which application a run belongs, and of which pipeline it is one. */
+const placeKeys = ['application', 'id']
+
+function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
+  if (!isObject(body)) throw new PortError(400, 'The body must be a pipeline definition.')
+  if (body['errors'] !== undefined && body['errors'] !== null) {
+    throw new PortError(400, 'The definition has errors of its own.', { errors: body['errors'] })
+  }
+  const broken = placeKeys.find((key) => textOf(body[key])?.isWellFormed() === false)
+  if (broken !== undefined) throw new PortError(400, `"${broken}" of the pipeline contains half of a character.`)
+  const { trigger, ...definition } = body
+  const excess =
+    describeLongList('pipeline', { ...definition, receivedArtifacts: undefined }, limits) ??
+    describeOversize('The definition', definition, limits.bytes) ??
+    describeOversize('The trigger', trigger, executionFactor * limits.bytes)
+  if (excess !== undefined) throw new PortError(400, excess)
+  return body
+}
+
+/** To which application a run belongs, and of which pipeline it is one, its instance says and never the template. */
+async function expandInstance({ given }: Draft, { caller, sources }: Start): Promise<Partial<Draft>> {
+  if (!isTemplateInstance(given)) return {}
+  const { application, id } = given
+  return { given: { ...(await expandTemplate(given, caller.identity, sources)), application, id } }
+}
+
+function referenceStages({ given }: Draft, { sources }: Start): Partial<Draft> {
+  return { stages: referencedStages(checkStageList(given['stages'], 'stages', sources.limits)) }
+}
+
+function fillInParameters({ given, trigger }: Draft): Partial<Draft> {
+  return { trigger: { ...trigger, parameters: withDefaultParameters(trigger.parameters, given['parameterConfig']) } }
+}
+
+/** Those that stages produce are bound later, and a plan has received nothing yet. */
+function bindArtifacts(draft: Draft, { sources }: Start): Partial<Draft> {
+  if (isPlan(draft)) return {}
+  const { given, trigger } = draft
+  const received = [...listOf(given['receivedArtifacts']), ...trigger.artifacts]
+  const wantedIds = listOf(trigger['expectedArtifactIds'])
+  const expected = objectsOf(evaluateExpectedArtifacts({ ...given, trigger }, sources.now())).filter(
+    ({ id, usePriorArtifact, useDefaultArtifact }) =>
+      wantedIds.includes(id) || isTrue(usePriorArtifact) || isTrue(useDefaultArtifact),
+  )
+  const resolved = bindExpected(expected, {
+    among: received,
+    isUnique: true,
+    prior: () => priorArtifacts(given, sources),
+    missing: 'The trigger has received no artifact',
+  })
+  const artifacts = distinctArtifacts([...received, ...resolved.map(({ boundArtifact }) => boundArtifact)])
+  return { trigger: { ...trigger, artifacts, expectedArtifacts: resolved, resolvedExpectedArtifacts: resolved } }
+}
+
+function priorArtifacts(given: JsonObject, { store }: EngineOptions): unknown[] {
+  const id = textOf(given['id'])
+  const newest = id === undefined ? undefined : store.newestRun(id)
+  return newest === undefined ? [] : artifactsOfExecution(newest)
+}
+
+/** Refuses disabled definitions, and instances of version-1 templates. */
+function checkRunnable({ given }: Draft): undefined {
+  const problem = isTrue(given['disabled']) ? 'The pipeline is disabled and cannot be started.' : versionOneProblem(given)
+  if (problem !== undefined) throw new StageError([problem])
+}
+
+/** Why an instance of a template cannot run, and what to do; undefined for every other definition. */
+export function versionOneProblem(definition: JsonObject): string | undefined {
+  const isOne = definition['type'] === 'templatedPipeline' && !isTemplateInstance(definition)
+  if (!isOne || listOf(definition['stages']).length > 0) return undefined
+  return (
+    'The pipeline is an instance of a version-1 template, and the embedded engine runs those of version 2 ("schema": "v2"). Save the ' +
+    'template by POST /v2/pipelineTemplates/create, with its stages in "pipeline" and its variables as ${templateVariables.NAME}; or set ' +
+    'services.orca.baseUrl to an Orca.'
+  )
+}
+
+/** Names stages and fields whose values the engine could not use; what is missing may come to be set. */
+function checkFields(draft: Draft, { sources }: Start): undefined {
+  const problems = isPlan(draft) ? [] : describeFieldProblems(draft.stages, sources.stageTypes, 'start')
+  if (problems.length > 0) throw new StageError([problems.join(' ')])
+}
+
+function definitionOf({ given, ...prepared }: Draft): JsonObject {
+  return { ...given, ...prepared }
+}
+
+function isPlan({ given }: Draft): boolean {
+  return isTrue(given['plan'])
+}
+
+/** @throws {PortError} 400 when an expression says where the run belongs: that was judged before */
+function evaluate(draft: Draft, { now }: EngineOptions): JsonObject {
+  const { given } = draft
+  const evaluated = evaluateDefinition(definitionOf(draft), now())
+  const changed = placeKeys.find((key) => given[key] !== evaluated[key])
+  if (changed === undefined) return evaluated
+  throw new PortError(400, `"${changed}" of a pipeline cannot be an expression.`)
+}
+
+/** @throws {PortError} 400 with all that keeps the stages from running */
+function checkPlan(definition: JsonObject, { stages }: Draft, { stageTypes }: EngineOptions): JsonObject {
+  const unknown = describeUnknownTypes(stages, stageTypes)
+  const errors = [...(unknown === undefined ? [] : [unknown]), ...describeFieldProblems(stages, stageTypes, 'plan')]
+  if (errors.length > 0) throw new PortError(400, errors.join(' '), { errors })
+  return definition
+}
+
+/** The id that was handed out before the engine has seen the start. @throws {PortError} 400 */
+function givenId(given: unknown, { now }: EngineOptions): string | undefined {
+  const id = textOf(given)
+  if (id === undefined) return undefined
+  if (isExecutionId(id, now())) return id
+  throw new PortError(400, '"executionId" must be a ULID made within the last day. Leave it out, and the engine makes one.')
+}
+
+/** @param definition With its expressions evaluated */
+function executionFrom(authored: Draft, { caller, sources }: Start, definition = definitionOf(authored)): Execution {
+  const trigger = definition['trigger'] as Trigger
+  const pipeline = toPipeline(definition)
+  const id = givenId(definition['executionId'], sources) ?? sources.nextId()
+  const common = commonParts(definition, caller, sources)
+  const parent = toParent(trigger['parentExecution']).id
+  const known = parent === undefined ? undefined : sources.store.load(parent)
+  const secrets = secretsToNote(definition, known)
+  const { application } = definition
+  const references = authoredReferences({ ...authored.given, stages: authored.stages }, trigger, { application, parent: known })
+  return {
+    type: 'PIPELINE',
+    id,
+    rootId: known?.rootId ?? id,
+    ...pipeline,
+    ...common,
+    engine: { ...common.engine, ...secrets, ...references },
+    trigger,
+    stages: (definition['stages'] as JsonObject[]).map((stage) => stageFrom(stage, sources.nextId)),
+  }
+}
+
+const object = maybe((value) => (isObject(value) ? value : undefined))
+const toParent = shape({ id: textOf })
+const toPipeline = shape({
+  application: or(textOf, 'spinnaker_unknown'),
+  name: textOf,
+  pipelineConfigId: [textOf, 'id'],
+  limitConcurrent: isTrue,
+  maxConcurrentExecutions: wholeNumber,
+  keepWaitingPipelines: isTrue,
+  templateVariables: object,
+  source: object,
+  notifications: listOf,
+})
+
+function wholeNumber(value: unknown): number {
+  const number = Number(value ?? 0)
+  return Number.isInteger(number) && number > 0 ? number : 0
+}
+
+/**
+ * A run that another one starts.
+ *
+ * @param headers Identity to use
+ * @throws {PortError} 400 when the definition cannot be run
+ */
+export async function prepareChild(
+  definition: JsonObject,
+  parent: Execution,
+  headers: Record<string, string>,
+  sources: EngineOptions,
+): Promise<Execution> {
+  const vouchers = await sources.vouchersOf(definition)
+  const users =
+    vouchers === undefined ? undefined : joinUsers([...usersOf(headers['x-spinnaker-user'] ?? ''), ...usersOf(vouchers)])
+  const identity = users === undefined ? headers : { ...headers, 'x-spinnaker-user': users }
+  const prepared = await preparePipeline(definition, callerAs(identity, parent), sources)
+  if (prepared.kind === 'run') return prepared.execution
+  throw new PortError(400, prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.')
+}
+
+/** Whom a run acts for that another one starts. */
+export function callerAs(headers: Record<string, string>, { origin }: Execution): Caller {
+  const accounts = (headers['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== '')
+  return { user: headers['x-spinnaker-user'], accounts, origin, identity: headers }
+}
+
+/** The failed execution of an unchecked definition; stages that cannot be read are left out. */
+export function recordFailure(given: JsonObject, message: string, caller: Caller, sources: EngineOptions): Execution {
+  const start = { caller, sources }
+  const draft = { given, trigger: normaliseTrigger(given['trigger'], caller, sources), stages: [] }
+  return asFailed(executionFrom({ ...draft, ...readableStages(draft, start) }, start), message)
+}
+
+function readableStages(draft: Draft, start: Start): Partial<Draft> {
+  try {
+    return referenceStages(draft, start)
+  } catch {
+    return {}
+  }
+}
+
+/** An execution that has not begun, as one that could not. */
+export function asFailed(execution: Execution, message: string): Execution {
+  return {
+    ...execution,
+    status: 'TERMINAL',
+    canceled: true,
+    canceledBy: 'system',
+    cancellationReason: `Failed on startup: ${message}`,
+  }
+}

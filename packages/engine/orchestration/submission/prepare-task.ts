@@ -1,0 +1,71 @@
+/** Conversion of an ad-hoc task into an execution whose stages run in sequence. */
+import { isObject, type JsonObject, listOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { describeOversize, executionFactor } from '../../limits.ts'
+import { authoredReferences } from '../authored-references.ts'
+import type { EngineOptions } from '../engine-parts.ts'
+import { authenticationOf } from '../identity.ts'
+import type { Execution, Stage } from '../model.ts'
+import { describeLargeJob } from './job-bounds.ts'
+import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
+import { checkParentReadable, normaliseTrigger } from './trigger.ts'
+
+/** @throws {PortError} 400 when the body is not a task. */
+export async function prepareTask(body: unknown, caller: Caller, sources: EngineOptions): Promise<Execution> {
+  const task = Array.isArray(body) ? { job: body } : body
+  if (!isObject(task)) throw new PortError(400, 'The body must be an object with "application", "description" and "job".')
+  const given = checkStageList(task['job'] ?? task['stages'], 'job', sources.limits)
+  const large = given.map((job) => describeLargeJob(job, sources.limits)).find((each) => each !== undefined)
+  const excess = large ?? describeOversize('The task', task, executionFactor * sources.limits.bytes)
+  if (excess !== undefined) throw new PortError(400, excess)
+  if (given.length === 0) throw new PortError(400, 'The task has no "job". Send a list with at least one job.')
+  const jobs = referencedStages(given)
+  checkGraph(jobs)
+  await checkParentReadable(task['trigger'], caller, sources)
+  const trigger = normaliseTrigger(task['trigger'], caller, sources)
+  const id = sources.nextId()
+  const { application } = task
+  const common = commonParts(task, caller, sources)
+  const authored = { stages: jobs, trigger: task['trigger'] }
+  const references = authoredReferences(authored, { ...trigger, type: 'task' }, { application, parent: undefined })
+  return {
+    type: 'ORCHESTRATION',
+    id,
+    rootId: id,
+    application: textOf(task['application']) ?? 'spinnaker_unknown',
+    description: textOf(task['description']) ?? textOf(task['name']),
+    ...common,
+    engine: { ...common.engine, ...references },
+    limitConcurrent: false,
+    maxConcurrentExecutions: 0,
+    keepWaitingPipelines: false,
+    trigger,
+    stages: jobs.map((job) => stageOfJob(job, sources.nextId)),
+    notifications: listOf(trigger.notifications),
+  }
+}
+
+/** A job's name is a field of what it does, such as that of a load balancer, besides the name of the stage. */
+function stageOfJob(job: JsonObject, nextId: () => string): Stage {
+  const stage = stageFrom(job, nextId)
+  return job['name'] === undefined ? stage : { ...stage, context: { ...stage.context, name: job['name'] } }
+}
+
+/** What tasks and pipelines take alike from the body and its sender. */
+export function commonParts(body: JsonObject, caller: Caller, sources: EngineOptions) {
+  const expiry = Number(body['startTimeExpiry'] ?? Number.NaN)
+  return {
+    status: 'NOT_STARTED' as const,
+    buildTime: sources.now(),
+    startTimeExpiry: Number.isFinite(expiry) ? expiry : undefined,
+    canceled: false,
+    origin: textOf(body['origin']) ?? caller.origin ?? 'unknown',
+    authentication: authenticationOf(caller.user, caller.accounts, sources.now()),
+    initialConfig: objectOf(body['initialConfig']),
+    systemNotifications: [],
+    spelEvaluator: textOf(body['spelEvaluator']) ?? 'v3',
+    additionalHeaders: {},
+    engine: { headers: caller.identity, followUps: [] },
+  }
+}

@@ -1,0 +1,247 @@
+/** Infrastructure of a clouddriver elsewhere: its paths and shapes, and its ways to be late. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fieldOf, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { usersOf } from '@fairlead/base/names/acting-users.ts'
+import { encodeSegment, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
+import type { Access } from '@fairlead/ports/access.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
+import {
+  type CloudTask,
+  namesOwnedBy,
+  outputTexts,
+  toCloudInstance,
+  toCloudServerGroup,
+  toCloudTask,
+  toNonEmpty,
+} from '@fairlead/ports/cloud-values.ts'
+import type {
+  ClusterPlace,
+  FollowLimit,
+  Infrastructure,
+  JobPlace,
+  ManifestCluster,
+  OperationRequest,
+  Operations,
+  RefreshRequest,
+} from '@fairlead/ports/infrastructure.ts'
+import { missingRight } from '@fairlead/ports/missing-right.ts'
+import { PortError, toPortError } from '@fairlead/ports/port-error.ts'
+import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
+
+interface ClouddriverOptions {
+  readonly call: CallService
+  /** Milliseconds on a monotonic clock. */
+  readonly steady: () => number
+  /** What users may do; with several names, `each` has those whose rights count. */
+  readonly accessOf: (users: string) => Promise<Access>
+}
+
+/** A task that was submitted may be unknown for so long. */
+const unknownMs = 30_000
+const pendingPollMs = 1000
+
+export function createClouddriver(options: ClouddriverOptions): Infrastructure {
+  const asked = new Clouddriver(options)
+  const named = ({ account, region, name }: { account: string; region: string; name: string }) =>
+    pathTo`/${account}/${region}/${name}`
+  const found = async (path: string, as: Caller) => {
+    const body = await asked.find(path, as)
+    return body === undefined ? undefined : objectOf(body)
+  }
+  const list = async (path: string, as: Caller) => objectsOf(await asked.find(path, as))
+  const properties = async (path: string, as: Caller) => toNonEmpty(await asked.find(path, as))
+  return {
+    takesReferences: false,
+    versions: undefined,
+    submit: (operations, request, as) => asked.submit(operations, request, as),
+    // It checks operations when they arrive.
+    preview: async () => undefined,
+    task: async (id, as) => toCloudTask(await found(pathTo`/task/${id}`, as)),
+    followTask: (id, limit, as) => asked.followTask(id, limit, as),
+    refresh: (request, as) => asked.refresh(request, as),
+    operationNames: async (as) =>
+      (await list('/features/stages', as)).flatMap(({ name, enabled }) => (isTrue(enabled) ? String(name) : [])),
+
+    accounts: (as) => list('/credentials', as),
+    applications: (as) => list('/applications?restricted=false&expand=false', as),
+    clusterNames: async (application, as) =>
+      Object.values((await found(pathTo`/applications/${application}/clusters`, as)) ?? {}).flatMap((names) =>
+        textsOf(listOf(names)),
+      ),
+    serverGroups: (application, as) => list(pathTo`/applications/${application}/serverGroups`, as),
+    async serverGroup(place, as) {
+      const group = await found(`/serverGroups${named(place)}`, as)
+      return group && toCloudServerGroup(group, place.account)
+    },
+    async cluster(place, as) {
+      const cluster = await found(clusterPath(place), as)
+      return cluster && objectsOf(cluster['serverGroups']).map((each) => toCloudServerGroup(each, place.account))
+    },
+    async target({ region, target, onlyEnabled, validateOldest, ...place }, as) {
+      const query = formatQuery({ onlyEnabled, validateOldest })
+      const group = await found(clusterPath(place) + pathTo`/${region}/serverGroups/target/${target}` + query, as)
+      return group && toCloudServerGroup(group, place.account)
+    },
+    async instance({ id, ...place }, as) {
+      const instance = await found(`/instances${named({ ...place, name: id })}`, as)
+      return instance && { ...toCloudInstance(instance), id }
+    },
+    async output({ provider, lastLines, id, ...place }, as) {
+      const query = formatQuery({ provider, tail: lastLines })
+      const output = (await found(`/instances${named({ ...place, name: id })}/console${query}`, as))?.['output']
+      return outputTexts(output)
+    },
+    statistics: ({ provider, account, region, metric, serverGroup }, as) =>
+      found(pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` + formatQuery({ serverGroup }), as),
+    securityGroup: ({ account, provider, region, name }, as) =>
+      found(pathTo`/securityGroups/${account}/${provider}/${region}/${name}`, as),
+    async securityGroupNames(application, as) {
+      const query = formatQuery({ q: application, type: 'securityGroups', pageSize: 10_000, page: 1 })
+      const hits = (await list(`/search${query}`, as)).flatMap((set) => objectsOf(set['results']))
+      return namesOwnedBy(application, hits)
+    },
+    async entityTags({ account, region, name }, as) {
+      const entities = await list(`/tags${formatQuery({ entityType: 'servergroup', entityId: name, account, region })}`, as)
+      return entities.flatMap(({ tags }) => objectsOf(tags))
+    },
+
+    images: ({ provider, text, region, tags }, as) => {
+      const filters = Object.entries(tags).map(([tag, value]) => [`tag:${tag}`, value] as const)
+      return list(pathTo`/${provider}/images/find` + formatQuery({ q: text, region, ...Object.fromEntries(filters) }), as)
+    },
+    image: async ({ provider, ...place }, as) =>
+      objectsOf(await asked.find(pathTo`/${provider}/images` + named(place), as, [403, 404]))[0],
+
+    job: async (place, as) => objectOf(await asked.read(jobPath(place), as)),
+    removeJob: async (place, as) => void (await asked.send({ method: 'DELETE', path: jobPath(place) }, as, [404])),
+    jobProperties: ({ file, ...place }, as) => properties(jobPath(place) + pathTo`/${file}`, as),
+    podProperties: ({ application, provider, account, location, name, container }, as) =>
+      properties(pathTo`/applications/${application}/${provider}/pods/${account}/${location}/${name}/${container}`, as),
+
+    manifest: ({ account, region, name, includeEvents }, as) =>
+      found(`/manifests${named({ account, region, name })}${formatQuery({ includeEvents })}`, as),
+    manifestsOfCluster: (cluster, as) => list(manifestPath(cluster), as),
+    manifestByCriterion: ({ criterion, ...cluster }, as) => found(manifestPath(cluster) + pathTo`/dynamic/${criterion}`, as),
+    drift: async ({ application, ...place }, as) =>
+      objectsOf(await asked.read(pathTo`/applications/${application}/drift` + formatQuery(place), as)),
+
+    fetchArtifact: async (artifact, as) => (await asked.send(fetchOf(artifact), as)).body,
+    fetchArtifactBytes: async (artifact, as) => (await asked.send({ ...fetchOf(artifact), wantsBytes: true }, as)).body as Buffer,
+  }
+}
+
+class Clouddriver {
+  readonly #options: ClouddriverOptions
+  /** Since when tasks are unknown that were submitted. */
+  readonly #unknownSince = new Map<string, number>()
+
+  constructor(options: ClouddriverOptions) {
+    this.#options = options
+  }
+
+  async read(path: string, as: Caller): Promise<unknown> {
+    return (await this.send({ method: 'GET', path }, as)).body
+  }
+
+  /** Undefined: there is none. */
+  async find(path: string, as: Caller, absences: readonly number[] = [404]): Promise<unknown> {
+    const { status, body } = await this.send({ method: 'GET', path }, as, absences)
+    return status >= 400 ? undefined : body
+  }
+
+  /**
+   * It knows one user a call: what it reads, it shows to each of the users, and the answer is the last one's, or the first refusal.
+   * What it changes is judged here for the others.
+   *
+   * @param expected Error statuses that are no exceptions
+   */
+  async send(request: ServiceCall, as: Caller, expected: readonly number[] = []): Promise<ServiceAnswer> {
+    const [last, ...others] = (await this.#usersOf(as)).reverse()
+    const answer = await this.#sendForAll(request, as, { last, others: others.reverse() })
+    if (answer.status < 400 || expected.includes(answer.status)) return answer
+    throw toPortError(answer)
+  }
+
+  async #sendForAll(
+    request: ServiceCall,
+    as: Caller,
+    { last, others }: { readonly last: Access | string | undefined; readonly others: readonly (Access | string)[] },
+  ): Promise<ServiceAnswer> {
+    const { call } = this.#options
+    const callAs = (user: string | undefined) =>
+      call('clouddriver', { ...request, headers: { ...as.identity, ...(user !== undefined && { 'x-spinnaker-user': user }) } })
+    const isRead = request.method === 'GET' || request.path === '/artifacts/fetch'
+    for (const other of others) {
+      if (typeof other === 'string') continue
+      const answer = isRead ? await callAs(other.user) : undefined
+      if (answer !== undefined && answer.status >= 400) return answer
+      const missing = isRead ? undefined : missingRight(request.body, other)
+      if (missing !== undefined) throw new PortError(403, missing, { kind: 'PERMISSION' })
+    }
+    return callAs(typeof last === 'object' ? last.user : last)
+  }
+
+  /** With their rights where those of each count. */
+  async #usersOf({ user }: Caller): Promise<(Access | string)[]> {
+    const users = usersOf(user ?? '')
+    if (users.length < 2) return users
+    return [...((await this.#options.accessOf(user ?? '')).each ?? users)]
+  }
+
+  async submit(body: Operations, { provider, id }: OperationRequest, as: Caller): Promise<string> {
+    const place = provider === undefined ? '/ops' : pathTo`/${provider}/ops`
+    const path = place + formatQuery({ clientRequestId: id })
+    const answer = await this.send({ method: 'POST', path, body }, as)
+    const task = textOf(fieldOf(answer.body, 'id'))
+    if (task === undefined) throw new PortError(500, 'clouddriver accepted the operation and named no task.')
+    return task
+  }
+
+  async followTask(id: string, _limit: FollowLimit, as: Caller): Promise<CloudTask | undefined> {
+    const task = toCloudTask(await this.find(pathTo`/task/${id}`, as))
+    if (task !== undefined) {
+      this.#unknownSince.delete(id)
+      return task
+    }
+    const now = this.#options.steady()
+    if (now - this.#unknownSince.getOrInsert(id, now) <= unknownMs) return undefined
+    this.#unknownSince.delete(id)
+    throw new PortError(404, `clouddriver does not know its task ${id}.`)
+  }
+
+  /** Its cache reads again what was changed, now or soon; one that reads live state answers at once. */
+  async refresh({ provider, type, details, signal }: RefreshRequest, as: Caller): Promise<void> {
+    const path = pathTo`/cache/${provider}/${type}`
+    const since = Date.now()
+    const answers = await Promise.all(details.map((body) => this.send({ method: 'POST', path, body }, as, [400, 404])))
+    if (answers.every(({ status }) => status !== 202)) return
+    const isPending = async () =>
+      objectsOf(await this.find(path, as, [400, 404])).some((entry) => isWaiting(entry, details, since))
+    while (await isPending()) await sleep(pendingPollMs, undefined, { signal })
+  }
+}
+
+/** Whether an entry of the pending list is one of ours that was not read since the request. */
+function isWaiting(entry: JsonObject, ours: readonly JsonObject[], since: number): boolean {
+  const details = objectOf(entry['details'])
+  const isOurs = ours.some((each) =>
+    Object.entries(each).every(([key, value]) => details[key] === undefined || details[key] === value),
+  )
+  return isOurs && (Number(entry['processedCount'] ?? 0) < 1 || Number(entry['processedTime'] ?? 0) < since)
+}
+
+function fetchOf(artifact: JsonObject): ServiceCall {
+  return { method: 'PUT', path: '/artifacts/fetch', body: artifact }
+}
+
+function clusterPath({ application, account, cluster, provider }: ClusterPlace): string {
+  return pathTo`/applications/${application}/clusters/${account}/${cluster}/${provider}`
+}
+
+function jobPath({ application, account, location, name }: JobPlace): string {
+  return pathTo`/applications/${application}/jobs/${account}/${location}/` + encodeSegment(name)
+}
+
+function manifestPath({ account, location, kind, application, cluster }: ManifestCluster): string {
+  return pathTo`/manifests/${account}/${location}/${kind}/cluster/${application}/${cluster}`
+}

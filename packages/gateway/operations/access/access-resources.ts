@@ -1,0 +1,85 @@
+/** Permissions of applications, accounts and build services, as the services that own them declare them. */
+import { isObject, type JsonObject, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
+import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import type { ServiceName } from '@fairlead/base/services/services.ts'
+import { readJson, type UpstreamAnswer } from '../../upstreams/answer-form.ts'
+import type { AccessSubject } from './judge-access.ts'
+
+export interface ResourcePermissions {
+  readonly kind: 'application' | 'account' | 'build service' | 'service account'
+  readonly name: string
+  /** Roles by authorization; of a service account, those that a user needs to use it. Without any it is unrestricted. */
+  readonly permissions: Record<string, string[]>
+}
+
+type Call = (service: ServiceName, call: { path: string; query?: Record<string, string> }) => Promise<UpstreamAnswer>
+
+interface Place {
+  readonly kind: ResourcePermissions['kind']
+  readonly service: ServiceName
+  readonly path: string
+  readonly query?: Record<string, string>
+}
+
+const places = {
+  account: { kind: 'account', service: 'clouddriver', path: '/credentials', query: { expand: 'true' } },
+  buildService: { kind: 'build service', service: 'igor', path: '/buildServices' },
+  serviceAccount: { kind: 'service account', service: 'front50', path: '/serviceAccounts' },
+} as const satisfies Readonly<Record<Exclude<keyof AccessSubject, 'application'>, Place>>
+
+/** What cannot be read is left out: the decision does not need it. */
+export async function loadResourcePermissions(call: Call, subject: AccessSubject): Promise<ResourcePermissions[]> {
+  const { application, account, buildService, serviceAccount } = subject
+  const found = await Promise.all([
+    application && ofApplication(call, application),
+    account && ofEntry(call, places.account, account),
+    buildService && ofEntry(call, places.buildService, buildService),
+    serviceAccount && ofEntry(call, places.serviceAccount, serviceAccount),
+  ])
+  return found.filter((one) => typeof one === 'object')
+}
+
+export async function applicationExists(call: Call, application: string): Promise<boolean | undefined> {
+  try {
+    const { status } = await call('front50', { path: pathTo`/v2/applications/${application}` })
+    if (status === 404) return false
+    // One that may not be read is there.
+    return status < 300 || status === 403 ? true : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function ofApplication(call: Call, name: string): Promise<ResourcePermissions | undefined> {
+  const found = await read(call, 'front50', { path: pathTo`/permissions/applications/${name}` })
+  return isObject(found) ? { kind: 'application', name, permissions: permissionsIn(found) } : undefined
+}
+
+async function ofEntry(call: Call, place: Place, wanted: string): Promise<ResourcePermissions | undefined> {
+  const entries = await read(call, place.service, { path: place.path, ...(place.query && { query: place.query }) })
+  const entry = objectsOf(entries).find(({ name }) => typeof name === 'string' && foldName(name) === foldName(wanted))
+  return entry && { kind: place.kind, name: String(entry['name']), permissions: permissionsIn(entry) }
+}
+
+async function read(call: Call, service: ServiceName, question: Parameters<Call>[1]): Promise<unknown> {
+  try {
+    return readJson(await call(service, question), service)
+  } catch {
+    return undefined
+  }
+}
+
+function permissionsIn(entry: JsonObject): ResourcePermissions['permissions'] {
+  const { permissions, memberOf, requiredGroupMembership } = entry
+  const roles = rolesIn(permissions, requiredGroupMembership)
+  return Object.keys(roles).length === 0 && Array.isArray(memberOf) ? { USE: textsOf(memberOf) } : roles
+}
+
+export function rolesIn(permissions: unknown, requiredGroupMembership: unknown): Record<string, string[]> {
+  if (isObject(permissions) && Object.keys(permissions).length > 0) {
+    return Object.fromEntries(Object.entries(permissions).map(([authorization, roles]) => [authorization, textsOf(roles)]))
+  }
+  const groups = textsOf(requiredGroupMembership)
+  return groups.length === 0 ? {} : { READ: groups, WRITE: groups }
+}

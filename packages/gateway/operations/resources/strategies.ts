@@ -1,0 +1,78 @@
+/** Deployment strategies: definitions that a deployment stage runs as a pipeline of its own. */
+
+import { GatewayError } from '@fairlead/base/errors.ts'
+import { AnyObject, integer, nothing } from '@fairlead/base/json/schemas.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { DefinitionMove, Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
+import { z } from 'zod'
+import { get, operationsWith } from '../declare.ts'
+import {
+  filteredBy,
+  readsApplication,
+  readsStrategy,
+  writesApplication,
+  writesApplicationInBody,
+  writesDefinitions,
+} from '../demands.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import { checkList } from '../upstream-shape.ts'
+
+const change = operationsWith({ forward: 'front50', answer: nothing })
+const ofApplication = operationsWith({ core: true, demands: readsApplication })
+
+export const strategyOperations: Operation[] = [
+  ofApplication.get(
+    'getStrategyConfigsForApplicationUsingGET',
+    '/applications/{application}/strategyConfigs',
+    'List strategies of an application',
+    {
+      forward: 'front50 /strategies/{application}',
+      answer: z.array(Pipeline),
+    },
+  ),
+  ofApplication.get('getStrategyConfigUsingGET', '/applications/{application}/strategyConfigs/{strategyName}', 'Get a strategy', {
+    description: 'One deployment strategy, by its exact name.',
+    forward: 'front50 /strategies/{application}',
+    pick: pickStrategy,
+    answer: Pipeline,
+    errors: { 404: 'The application has no strategy of that name.' },
+  }),
+  get('getAllStrategyConfigsUsingGET', '/strategyConfigs', 'List all strategies', {
+    demands: filteredBy('application'),
+    description: 'Deployment strategies of all applications that the caller may read.',
+    forward: 'front50 /strategies',
+    answer: z.array(Pipeline),
+  }),
+  get('getStrategyConfigHistoryUsingGET', '/strategyConfigs/{strategyConfigId}/history', 'List revisions of a strategy', {
+    demands: readsStrategy,
+    description: 'Revisions of a deployment strategy, newest first. An unknown strategy has none.',
+    query: { limit: integer.default(20) },
+    forward: 'front50 /strategies/{strategyConfigId}/history',
+    on404: { answer: [] },
+    answer: z.array(Pipeline),
+  }),
+  change.post('saveStrategyUsingPOST', '/strategies', 'Save a strategy', {
+    demands: writesDefinitions,
+    description: 'Creates a deployment strategy, or replaces the one with the same id.',
+    body: { schema: AnyObject, shown: Pipeline, required: true },
+  }),
+  change.post('moveStrategyUsingPOST', '/strategies/move', 'Rename a strategy', {
+    demands: writesApplicationInBody,
+    body: DefinitionMove,
+  }),
+  change.put('updateStrategyUsingPUT', '/strategies/{id}', 'Update a strategy', {
+    demands: writesDefinitions,
+    body: { schema: AnyObject, shown: Pipeline, required: true },
+    answer: Pipeline,
+  }),
+  change.remove('deleteStrategyUsingDELETE', '/strategies/{application}/{strategyName}', 'Delete a strategy', {
+    demands: writesApplication,
+  }),
+]
+
+function pickStrategy(body: unknown, { path }: OperationRequest): JsonObject {
+  const { application, strategyName } = path
+  const strategy = checkList(body, 'front50').find(({ name }) => name === strategyName)
+  if (strategy !== undefined) return strategy
+  throw new GatewayError('NOT_FOUND', `Application ${application} has no strategy with the name "${strategyName}".`)
+}

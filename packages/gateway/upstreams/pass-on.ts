@@ -1,0 +1,323 @@
+/** Streams responses of services to clients, without buffering, with back-pressure. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { Readable } from 'node:stream'
+import type { CallSpan } from '@fairlead/base/telemetry/open-tracing.ts'
+import type { Connection, ConnectionFailure, ResponseReceiver } from '@fairlead/proxy/connection.ts'
+import { toHeaderRecord } from '@fairlead/proxy/response-headers.ts'
+import type { ResponseHead } from '@fairlead/proxy/response-reader.ts'
+import { goneSignal } from '../http/gone-signal.ts'
+import { isEmptyByStatus } from './answer-form.ts'
+import {
+  type AnswerHead,
+  ErrorBody,
+  Judging,
+  type PassedAnswer,
+  type PassedAnswerOptions,
+  type Phase,
+  Streaming,
+} from './answer-phases.ts'
+import { createTarget, maxRedirects, redirectPath, sendTarget, type UpstreamTarget } from './call-target.ts'
+import { ClientAnswer } from './client-answer.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { IdentityHeaders } from './identity.ts'
+import type { UpstreamCall } from './upstream-call.ts'
+import { clientGone, maxInformational, onlyInformational, toGatewayError, unfollowed } from './upstream-errors.ts'
+import type { Upstreams } from './upstreams.ts'
+
+export interface PassOnOptions extends PassedAnswerOptions {
+  readonly call: UpstreamCall
+  readonly identity: IdentityHeaders
+}
+
+export function passOn(upstreams: Upstreams, options: PassOnOptions): void {
+  new PassedCall(upstreams, options).attempt()
+}
+
+class PassedCall {
+  readonly upstreams: Upstreams
+  readonly options: PassOnOptions
+  call: UpstreamCall
+  clientIsGone = false
+  #attempt: Attempt | undefined
+  #failed: Endpoint[] | undefined
+  #firstAtMs: number | undefined
+  #redirects = 0
+
+  constructor(upstreams: Upstreams, options: PassOnOptions) {
+    this.upstreams = upstreams
+    this.options = options
+    this.call = options.call
+    // From now on a client that goes away ends the call, even while it waits for a connection.
+    if (options.client.destroyed) this.clientIsGone = true
+    else options.client.on('close', this.#clientClosed)
+  }
+
+  attempt(): void {
+    const { service, identity, client } = this.options
+    try {
+      const endpoint = this.upstreams.choose(service, this.call, identity, this.#failed)
+      const waiting = endpoint.enter(this.call, endpoint.isFull ? goneSignal(client) : undefined)
+      if (waiting === undefined) this.#send(endpoint)
+      else {
+        waiting.then(
+          () => this.#send(endpoint),
+          (error: unknown) => this.#end(error),
+        )
+      }
+    } catch (error) {
+      this.#end(error)
+    }
+  }
+
+  #send(endpoint: Endpoint): void {
+    this.#attempt = new Attempt(this, endpoint)
+    this.#attempt.send()
+  }
+
+  succeed(attempt: Attempt): void {
+    this.#noteAnswer(attempt)
+    this.#end()
+  }
+
+  #noteAnswer(attempt: Attempt): void {
+    this.upstreams.noteAnswer(attempt.endpoint, undefined)
+    attempt.leave()
+  }
+
+  fail(attempt: Attempt, error: unknown): void {
+    const { client, call } = this.options
+    const { endpoint } = attempt
+    this.#failed ??= []
+    // What was read of a streamed body is gone.
+    const number = call.rawBody instanceof Readable ? Number.POSITIVE_INFINITY : this.#failed.length + 1
+    const delayMs =
+      client.destroyed || client.headersSent
+        ? undefined
+        : this.upstreams.noteFailure(endpoint, {
+            error,
+            method: this.call.method ?? 'GET',
+            attempt: number,
+            firstAtMs: this.#firstAtMs,
+          })
+    if (delayMs === undefined) {
+      attempt.leave()
+      this.#end(error)
+      return
+    }
+    this.#firstAtMs ??= performance.now()
+    this.#failed.push(endpoint)
+    setTimeout(() => {
+      attempt.leave()
+      this.attempt()
+    }, delayMs)
+  }
+
+  follow(attempt: Attempt, path: string): void {
+    if (++this.#redirects > maxRedirects) {
+      this.fail(attempt, unfollowed(this.options.service))
+      return
+    }
+    this.#noteAnswer(attempt)
+    this.call = { ...this.call, path, query: undefined }
+    this.attempt()
+  }
+
+  #end(error?: unknown): void {
+    const { call, receiver } = this.options
+    if (call.rawBody instanceof Readable) call.rawBody.destroy()
+    receiver.ended(error)
+  }
+
+  #clientClosed = (): void => {
+    this.clientIsGone = true
+    this.#attempt?.abort(clientGone)
+  }
+}
+
+class Attempt implements ResponseReceiver, PassedAnswer {
+  readonly #call: PassedCall
+  readonly endpoint: Endpoint
+  readonly written: ClientAnswer
+  #connection: Connection | undefined
+  #target: UpstreamTarget | undefined
+  #span: CallSpan | undefined
+  #phase: Phase | undefined
+  #status: number | undefined
+  #informational = 0
+  #bytes = 0
+  #startedAtMs = 0
+  /** The connections were closed already, so what becomes of the call says nothing about the service. */
+  #isClosed = false
+  #isOver = false
+
+  constructor(call: PassedCall, endpoint: Endpoint) {
+    this.#call = call
+    this.endpoint = endpoint
+    this.written = new ClientAnswer(call.options)
+  }
+
+  get options(): PassOnOptions {
+    return this.#call.options
+  }
+
+  get clientIsGone(): boolean {
+    return this.#call.clientIsGone
+  }
+
+  get isEmbedded(): boolean {
+    return this.#call.upstreams.isEmbedded(this.options.service)
+  }
+
+  send(): void {
+    const { upstreams, call } = this.#call
+    const { service, gzip, identity } = this.options
+    this.#startedAtMs = performance.now()
+    try {
+      this.#span = upstreams.startCall?.(service, call.method ?? 'GET')
+      this.#target = createTarget(this.endpoint, call, {
+        identity: upstreams.sendsIdentity ? identity : {},
+        encoding: gzip ? 'gzip' : 'identity',
+        more: this.#span?.headers,
+      })
+      this.#isClosed = this.endpoint.isClosed
+      this.#connection = this.endpoint.takeConnection()
+      sendTarget(this.#target, this.#connection, this)
+    } catch (error) {
+      this.fail(toGatewayError(error, service))
+    }
+    if (this.clientIsGone) this.abort(clientGone)
+  }
+
+  succeed(): void {
+    this.#call.succeed(this)
+  }
+
+  fail(error: unknown): void {
+    this.#call.fail(this, error)
+  }
+
+  leave(): void {
+    this.endpoint.leave()
+  }
+
+  pause(): void {
+    this.#connection?.pause()
+  }
+
+  resume(): void {
+    this.#connection?.resume()
+  }
+
+  abort(reason: Error): void {
+    this.#connection?.fail(reason)
+  }
+
+  refuse(error: unknown): void {
+    if (this.#isOver) return void this.fail(error)
+    this.#phase = { data() {}, end() {}, failure: () => error }
+    this.abort(new Error('the answer was refused'))
+  }
+
+  begin(head: AnswerHead, bytes?: Buffer): void {
+    const streaming = new Streaming(this)
+    const preparing = this.options.receiver.beforeAnswer(head.status)
+    if (preparing === undefined) {
+      this.#phase = streaming
+      this.#write(head, bytes)
+      return
+    }
+    // What was read with the head still comes.
+    const held: (() => void)[] = []
+    const holding = {
+      data: (chunk: Buffer) => held.push(() => streaming.data(chunk)),
+      end: () => held.push(() => streaming.end()),
+    }
+    this.#phase = holding
+    this.pause()
+    preparing.then(
+      () => {
+        if (this.#phase !== holding) return
+        this.#phase = streaming
+        this.#write(head, bytes)
+        for (const step of held) step()
+        if (!this.written.isStalled) this.resume()
+      },
+      (error: unknown) => {
+        if (this.#phase === holding) this.refuse(error)
+      },
+    )
+  }
+
+  #write({ status, headers }: AnswerHead, bytes?: Buffer): void {
+    if (this.clientIsGone) return
+    this.written.writeHead(status, headers)
+    if (this.options.headersOnly) this.abort(new Error('headers are enough'))
+    else if (bytes !== undefined) this.written.write(bytes, this)
+  }
+
+  onInformation(): void {
+    if (++this.#informational > maxInformational) this.abort(onlyInformational(this.options.service))
+  }
+
+  onHead(received: ResponseHead): void {
+    const { status } = received
+    const { options } = this
+    const head: AnswerHead = { status, headers: toHeaderRecord(received) }
+    this.#status = status
+    options.receiver.progress(status, 0)
+    if (status >= 400) this.#phase = new ErrorBody(this, head)
+    else if (status === 304 && options.call.headers?.['if-none-match'] !== undefined) this.begin(head)
+    else if (status >= 300) this.#redirect(head.headers)
+    else if (isEmptyByStatus(status)) this.begin(head)
+    else {
+      const judging = new Judging(this, head)
+      this.#phase = judging
+      judging.judge()
+    }
+  }
+
+  #redirect({ location }: IncomingHttpHeaders): void {
+    const path = this.#target && redirectPath(this.#target, location)
+    if (path === undefined) this.refuse(unfollowed(this.options.service))
+    else this.#phase = { data() {}, end: () => this.#call.follow(this, path) }
+  }
+
+  onBody(piece: Buffer): void {
+    this.#bytes += piece.length
+    this.#phase?.data(Buffer.from(piece))
+  }
+
+  onEnd(): void {
+    this.#close()
+    this.#phase?.end()
+  }
+
+  onFailure({ error }: ConnectionFailure): void {
+    this.#close()
+    const { client, service, headersOnly } = this.options
+    const failure = this.#phase?.failure?.()
+    this.#phase = undefined
+    if (client.headersSent) {
+      // A cut-off answer must not look complete: the client sees the connection break.
+      if (!headersOnly) client.destroy()
+      this.succeed()
+      return
+    }
+    this.fail(failure ?? toGatewayError(error, service))
+  }
+
+  #close(): void {
+    this.#isOver = true
+    this.#connection = undefined
+    this.written.stopWaiting()
+    this.#span?.end(this.#status)
+    if (this.#isClosed) return
+    this.#call.upstreams.observe({
+      service: this.options.service,
+      method: this.#target?.method ?? 'GET',
+      status: this.#status,
+      durationMs: performance.now() - this.#startedAtMs,
+      bytes: this.#bytes,
+    })
+  }
+}

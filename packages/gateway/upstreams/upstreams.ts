@@ -1,0 +1,349 @@
+/** Connection pools per service, for buffered calls and for streams. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import { GatewayError } from '@fairlead/base/errors.ts'
+import type { ServiceTls } from '@fairlead/base/services/service-tls.ts'
+import { nameOfService, type ServiceAddress, type ServiceName } from '@fairlead/base/services/services.ts'
+import { isReadMethod } from '@fairlead/base/telemetry/methods.ts'
+import type { Metrics } from '@fairlead/base/telemetry/metrics.ts'
+import type { StartCall } from '@fairlead/base/telemetry/open-tracing.ts'
+import { LeastBusy } from '@fairlead/proxy/least-busy.ts'
+import { Sweep } from '@fairlead/proxy/sweep.ts'
+import type { UpstreamAnswer } from './answer-form.ts'
+import { createTarget, maxRedirects, redirectPath } from './call-target.ts'
+import { type CircuitSettings, type CircuitState, usualCircuit } from './circuit.ts'
+import { type CallBounds, Endpoint, isUnavailable, shorter } from './endpoint.ts'
+import type { IdentityHeaders } from './identity.ts'
+import { RetryBudget } from './retry-budget.ts'
+import { createChooser, criteriaOf, type Shard } from './shards.ts'
+import type { UpstreamCall } from './upstream-call.ts'
+import { circuitOpen, isMalformed, isNoAnswer, isUnconnected, mayRetry, switchedOff, toGatewayError } from './upstream-errors.ts'
+import { askWhole, boundAnswer, readWholeText, type WholeAnswer } from './whole-answer.ts'
+
+interface UpstreamSettings {
+  /** Where each enabled service is; a service that is missing here is switched off. */
+  services: Partial<Record<ServiceName, ServiceAddress>>
+  /** Several instances of one service; they replace its address in `services`. */
+  shards?: Partial<Record<ServiceName, readonly Shard[]>>
+  bounds: CallBounds | ((service: ServiceName) => CallBounds)
+  /** `okHttpClient.propagateSpinnakerHeaders`: whether identity and tracing headers are sent at all. */
+  sendIdentity?: boolean
+  retry?: boolean
+  keepAliveMs: number
+  maxAnswerBytes: number
+  circuit?: CircuitSettings | false
+  tls?: ServiceTls | undefined
+}
+
+export interface UpstreamSurroundings {
+  /** A call is over; `status` is undefined when no answer came. */
+  observe?: Metrics['upstreamAnswered'] | undefined
+  startCall?: StartCall | undefined
+  /** A call is repeated, or would have been if the budget of the service allowed it. */
+  onRetry?: ((service: ServiceName, result: 'retried' | 'over-budget') => void) | undefined
+  onCircuit?: ((change: CircuitChange) => void) | undefined
+  /** Which of several addresses the embedded back ends have at present; undefined while none serves. */
+  embeddedUrl?: (() => string | undefined) | undefined
+}
+
+type EmbeddedAddress = Extract<ServiceAddress, { kind: 'embedded' }>
+
+export interface CircuitChange {
+  readonly service: ServiceName
+  readonly address: string
+  readonly state: CircuitState
+  readonly cause: unknown
+  readonly remainingMs: number
+}
+
+export interface EndpointState {
+  readonly service: ServiceName
+  readonly instance: number
+  readonly circuit: CircuitState
+  readonly remainingMs: number
+}
+
+const sweepMs = 250
+const maxAttempts = 2
+const maxAttemptsElsewhere = 3
+const maxRetryDelayMs = 50
+/** An embedded service restarts within two seconds, and a standby takes a lease within twelve. */
+const embeddedWaitMs = 20_000
+const embeddedDelayMs = 50
+/** To connect with back ends that may be elsewhere, too: their machine may be gone. */
+const embeddedConnectMs = 1000
+
+interface CallFailure {
+  readonly error?: unknown
+  readonly status?: number | undefined
+  readonly method: string
+  /** From 1; infinite: there cannot be another one. */
+  readonly attempt: number
+  readonly firstAtMs: number | undefined
+}
+
+export class Upstreams {
+  readonly #settings: UpstreamSettings
+  readonly #secureContext: SecureContext | undefined
+  readonly #surroundings: UpstreamSurroundings
+  readonly startCall: StartCall | undefined
+  readonly sendsIdentity: boolean
+  /** By service, or by service and instance where a request decides. */
+  readonly #endpoints = new Map<string, readonly Endpoint[]>()
+  readonly #budgets = new Map<ServiceName, RetryBudget>()
+  readonly #choosers = new Map<ServiceName, ReturnType<typeof createChooser>>()
+  readonly #choice = new LeastBusy()
+  readonly #sweep = new Sweep(sweepMs)
+
+  constructor(settings: UpstreamSettings, surroundings: UpstreamSurroundings = {}) {
+    this.#settings = settings
+    const { tls } = settings
+    this.#secureContext = tls && createSecureContext(tls)
+    this.#surroundings = surroundings
+    this.startCall = surroundings.startCall
+    this.sendsIdentity = settings.sendIdentity !== false
+    for (const [service, shards] of Object.entries(settings.shards ?? {})) {
+      if (shards.length > 0) this.#choosers.set(service as ServiceName, createChooser(shards))
+    }
+  }
+
+  pending(): Iterable<[ServiceName, { pending: number; waiting: number }]> {
+    const counts = new Map<ServiceName, { pending: number; waiting: number }>()
+    for (const { service, inFlight, waiting } of this.#known()) {
+      const known = counts.get(service)
+      counts.set(service, { pending: inFlight + (known?.pending ?? 0), waiting: waiting + (known?.waiting ?? 0) })
+    }
+    return counts
+  }
+
+  endpoints(): EndpointState[] {
+    const counts = new Map<ServiceName, number>()
+    return this.#known().flatMap(({ service, circuit }) => {
+      if (circuit === undefined) return []
+      const instance = (counts.get(service) ?? 0) + 1
+      counts.set(service, instance)
+      return [{ service, instance, circuit: circuit.state, remainingMs: circuit.remainingMs }]
+    })
+  }
+
+  #known(): Endpoint[] {
+    return [...new Set([...this.#endpoints.values()].flat())]
+  }
+
+  isEnabled(service: ServiceName): boolean {
+    return this.#settings.services[service] !== undefined
+  }
+
+  enabledServices(): ServiceName[] {
+    return Object.keys(this.#settings.services) as ServiceName[]
+  }
+
+  isEmbedded(service: ServiceName): boolean {
+    return this.#settings.services[service]?.kind === 'embedded'
+  }
+
+  nameOf(service: ServiceName): string {
+    return nameOfService(service, this.isEmbedded(service))
+  }
+
+  isSharded(service: ServiceName): boolean {
+    return this.#choosers.has(service)
+  }
+
+  describe(service: ServiceName): string {
+    const address = this.#settings.services[service]
+    if (address === undefined) return 'off'
+    return address.kind === 'embedded' && address.remote === undefined ? 'embedded' : baseUrlsOf(address).join(', ')
+  }
+
+  /**
+   * Asks a service and reads its whole answer. Error statuses are answers.
+   *
+   * @throws {GatewayError} SERVICE_DISABLED, CIRCUIT_OPEN, UPSTREAM_OVERLOADED, UPSTREAM_UNREACHABLE, UPSTREAM_TIMEOUT,
+   * UPSTREAM_UNREADABLE (too large)
+   */
+  async call(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<UpstreamAnswer> {
+    const startedAtMs = performance.now()
+    const method = call.method ?? 'GET'
+    let status: number | undefined
+    let bytes = 0
+    const span = this.startCall?.(service, method)
+    try {
+      const asked = span === undefined ? call : { ...call, headers: { ...call.headers, ...span.headers } }
+      const answer = await this.#askUntilAnswered(service, asked, identity)
+      status = answer.status
+      bytes = answer.body.length
+      const text = await readWholeText(service, answer, this.#settings.maxAnswerBytes)
+      return { status, headers: answer.headers, text, isEmbedded: this.isEmbedded(service) }
+    } catch (error) {
+      throw toGatewayError(error, service)
+    } finally {
+      span?.end(status)
+      this.observe({ service, method, status, durationMs: performance.now() - startedAtMs, bytes })
+    }
+  }
+
+  async #askUntilAnswered(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
+    const { method = 'GET', signal } = call
+    const failed: Endpoint[] = []
+    for (let firstAtMs: number | undefined; ; firstAtMs ??= performance.now()) {
+      const attempt = failed.length + 1
+      const endpoint = this.choose(service, call, identity, failed)
+      try {
+        const waiting = endpoint.enter(call, signal)
+        if (waiting !== undefined) await waiting
+      } catch (error) {
+        throw signal?.aborted ? signal.reason : error
+      }
+      try {
+        const answer = await this.#ask(endpoint, call, identity)
+        this.noteAnswer(endpoint, answer.status)
+        if (this.#retryDelay(endpoint, { status: answer.status, method, attempt, firstAtMs }) === undefined) return answer
+      } catch (error) {
+        if (signal?.aborted) throw error
+        const delayMs = this.noteFailure(endpoint, { error, method, attempt, firstAtMs })
+        if (delayMs === undefined) throw error
+        await pause(delayMs)
+      } finally {
+        failed.push(endpoint)
+        endpoint.leave()
+      }
+    }
+  }
+
+  /**
+   * The address for a call: the least busy of those whose circuit is closed.
+   *
+   * @param failed Have failed for this call; others are preferred.
+   * @throws {GatewayError} SERVICE_DISABLED, CIRCUIT_OPEN
+   */
+  choose(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders, failed: readonly Endpoint[] = []): Endpoint {
+    const endpoints = this.#endpointsOf(service, call, identity)
+    if (failed.length === 0) this.#budgetOf(service).count()
+    const [only] = endpoints
+    if (endpoints.length === 1 && only?.isAvailable) return only
+    const embedded = this.isEmbedded(service) ? this.#surroundings.embeddedUrl?.() : undefined
+    const linked = embedded && endpoints.find(({ baseUrl }) => baseUrl === `${embedded}/${service}`)
+    if (linked) return linked
+    const available = endpoints.filter(({ isAvailable }) => isAvailable)
+    const best = this.#choice.pick(available, failed) ?? this.#choice.pick(available, [])
+    if (best === undefined) throw circuitOpen(service, Math.min(...endpoints.map(({ circuit }) => circuit?.remainingMs ?? 0)))
+    return best
+  }
+
+  noteAnswer(endpoint: Endpoint, status: number | undefined): void {
+    if (isUnavailable(status) && this.#hasAlternative(endpoint)) endpoint.circuit?.fail(new Error(`it answered ${status}`), true)
+    else endpoint.circuit?.succeed()
+  }
+
+  /**
+   * A call failed, and that was not the doing of the client.
+   *
+   * @returns the milliseconds after which it may be repeated; undefined: it may not be
+   */
+  noteFailure(endpoint: Endpoint, failure: CallFailure): number | undefined {
+    const { error } = failure
+    const hasAlternative = this.#hasAlternative(endpoint)
+    const delayMs = this.#retryDelay(endpoint, failure)
+    if (error instanceof GatewayError && error.details.upstream?.status !== undefined) {
+      this.noteAnswer(endpoint, error.details.upstream.status)
+    } else if ((delayMs === undefined && isNoAnswer(error)) || (hasAlternative && (isNoAnswer(error) || isMalformed(error)))) {
+      endpoint.circuit?.fail(error instanceof GatewayError ? error.cause : error, hasAlternative)
+    }
+    return delayMs
+  }
+
+  #hasAlternative(endpoint: Endpoint): boolean {
+    const siblings = this.#endpoints.get(endpoint.service) ?? []
+    return siblings.includes(endpoint) && siblings.some((other) => other !== endpoint && other.isAvailable)
+  }
+
+  /**
+   * Milliseconds after which a failed call may be repeated; undefined: it may not be. Repeating never does something twice:
+   * nothing was sent, or it was a read. An embedded service that restarts is waited for.
+   */
+  #retryDelay(endpoint: Endpoint, failure: CallFailure): number | undefined {
+    const { error, method, attempt, firstAtMs = performance.now() } = failure
+    const { service } = endpoint
+    const status = error instanceof GatewayError ? error.details.upstream?.status : failure.status
+    const isElsewhere = isUnavailable(status) && isReadMethod(method) && this.#hasAlternative(endpoint)
+    const isEmbedded = this.isEmbedded(service)
+    if (!isElsewhere && !mayRetry(error, method) && !(isEmbedded && isUnconnected(error))) return undefined
+    if (isEmbedded && attempt < Number.POSITIVE_INFINITY)
+      return performance.now() - firstAtMs < embeddedWaitMs ? embeddedDelayMs : undefined
+    const attempts = this.#hasAlternative(endpoint) ? maxAttemptsElsewhere : maxAttempts
+    if (this.#settings.retry === false || attempt >= attempts) return undefined
+    const isAllowed = this.#budgetOf(service).take(performance.now())
+    this.#surroundings.onRetry?.(service, isAllowed ? 'retried' : 'over-budget')
+    return isAllowed ? Math.random() * maxRetryDelayMs : undefined
+  }
+
+  observe(call: Parameters<Metrics['upstreamAnswered']>[0]): void {
+    this.#surroundings.observe?.(call)
+  }
+
+  close(): void {
+    for (const endpoint of this.#known()) endpoint.close()
+    this.#sweep.close()
+  }
+
+  #endpointsOf(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): readonly Endpoint[] {
+    const address = this.#settings.services[service]
+    if (address === undefined) throw switchedOff(service)
+    const instance = this.#choosers.get(service)?.(criteriaOf(identity, call.location))
+    const key = instance === undefined ? service : `${service} ${instance}`
+    const existing = this.#endpoints.get(key)
+    if (existing !== undefined) return existing
+    const baseUrls = instance === undefined ? baseUrlsOf(address) : [instance]
+    const embedded = address.kind === 'embedded' && instance === undefined ? address : undefined
+    const endpoints = baseUrls.map((baseUrl) => this.#createEndpoint(service, baseUrl, embedded))
+    this.#endpoints.set(key, endpoints)
+    return endpoints
+  }
+
+  #createEndpoint(service: ServiceName, baseUrl: string, embedded: EmbeddedAddress | undefined): Endpoint {
+    const { bounds: given, circuit = usualCircuit, keepAliveMs } = this.#settings
+    const bounds = typeof given === 'function' ? given(service) : given
+    const mayBeElsewhere = (embedded?.remote?.baseUrls.length ?? 0) > 1
+    return new Endpoint({
+      ...bounds,
+      ...(mayBeElsewhere && { connectTimeoutMs: shorter(bounds.connectTimeoutMs, embeddedConnectMs) }),
+      keepAliveMs,
+      sweep: this.#sweep,
+      secureContext: this.#secureContext,
+      service,
+      baseUrl,
+      socketPath: embedded?.socketPath,
+      backendKey: embedded?.remote?.key,
+      circuit: circuit === false || embedded !== undefined ? undefined : circuit,
+      changed: (endpoint, state, cause) => {
+        const remainingMs = endpoint.circuit?.remainingMs ?? 0
+        this.#surroundings.onCircuit?.({ service, address: endpoint.address, state, cause, remainingMs })
+      },
+    })
+  }
+
+  #budgetOf(service: ServiceName): RetryBudget {
+    return this.#budgets.getOrInsertComputed(service, () => new RetryBudget())
+  }
+
+  async #ask(endpoint: Endpoint, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
+    for (let redirects = 0, asked = call; ; redirects++) {
+      const target = createTarget(endpoint, asked, { identity: this.sendsIdentity ? identity : {} })
+      const answer = await askWhole(endpoint.takeConnection(), target, {
+        signal: call.signal,
+        check: boundAnswer(endpoint.service, { maxBytes: this.#settings.maxAnswerBytes, timeoutMs: target.timeoutMs }),
+      })
+      if (answer.status < 300 || answer.status >= 400 || redirects === maxRedirects) return answer
+      const path = redirectPath(target, [answer.headers['location']].flat()[0])
+      if (path === undefined) return answer
+      asked = { ...call, path, query: undefined }
+    }
+  }
+}
+
+function baseUrlsOf(address: ServiceAddress): readonly string[] {
+  if (address.kind === 'external') return address.baseUrls ?? [address.baseUrl]
+  const { remote, service } = address
+  return (remote?.baseUrls ?? ['http://embedded']).map((baseUrl) => `${baseUrl}/${service}`)
+}

@@ -1,0 +1,230 @@
+/** What pipelines and their runs deploy where. */
+import { list, or, type Reader, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { foldName } from '@fairlead/base/names/fold-name.ts'
+import type { Environment } from './declaration.ts'
+import { imageKeys, imagesIn } from './images.ts'
+
+interface Target {
+  readonly account: string | undefined
+  /** Empty: it is not known before the pipeline runs. */
+  readonly regions: readonly string[]
+}
+
+const toPlace = shape({
+  account: [textOf, 'account', 'credentials'],
+  region: [textOf, 'region', 'namespace', 'namespaceOverride', 'location'],
+  regions: textsOf,
+  zones: [objectOf, 'availabilityZones'],
+})
+
+/** @param fields Of a cluster, or of a stage with manifests */
+export function toTarget(fields: unknown): Target {
+  const { account, region, regions, zones } = toPlace(fields)
+  return { account, regions: region === undefined ? (regions.length > 0 ? regions : Object.keys(zones)) : [region] }
+}
+
+const toStageFields = shape({ type: textOf, to: textOf, clusters: list(toTarget) })
+const toDefinition = shape({ stages: list((stage) => ({ ...toStageFields(stage), own: toTarget(stage) })) })
+
+/** Targets of clusters, and of stages with manifests. */
+export function targetsOf(pipeline: unknown): Target[] {
+  return toDefinition(pipeline).stages.flatMap(({ type, clusters, own }) =>
+    type === 'deploy' ? clusters : type === 'deployManifest' ? [own] : [],
+  )
+}
+
+/** Whether a pipeline brings versions into an environment. */
+export function deploysTo(pipeline: unknown, environment: Environment): boolean {
+  return hasPromotion(pipeline, environment) || targetsOf(pipeline).some((target) => isWithin(target, environment))
+}
+
+export function hasPromotion(pipeline: unknown, environment: Environment): boolean {
+  return toDefinition(pipeline).stages.some(({ type, to }) => type === 'promote' && isNamed(environment, to))
+}
+
+export function promotesTo({ type, context }: RunStage, environment: Environment): boolean {
+  return type === 'promote' && isNamed(environment, context.to)
+}
+
+function isNamed({ name }: Environment, given = ''): boolean {
+  return foldName(given) === foldName(name)
+}
+
+function isWithin({ account = '', regions }: Target, environment: Environment): boolean {
+  if (!environment.accounts.includes(account)) return false
+  return regions.length === 0 || regions.some((region) => environment.regions?.includes(region) ?? true)
+}
+
+export interface Commit {
+  readonly sha: string
+  readonly branch?: string | undefined
+  readonly message?: string | undefined
+  readonly author?: string | undefined
+  readonly timestamp?: string | number | undefined
+  readonly url?: string | undefined
+}
+
+export interface Build {
+  readonly server?: string | undefined
+  readonly job?: string | undefined
+  readonly number?: number | undefined
+  readonly url?: string | undefined
+}
+
+const toCommit = shape({
+  sha: [or(textOf, ''), 'sha1'],
+  branch: textOf,
+  message: textOf,
+  author: [textOf, 'committer'],
+  timestamp: (value) => (typeof value === 'number' ? value : textOf(value)),
+  url: [textOf, 'compareUrl'],
+})
+
+const toScm = shape({ scm: list(toCommit) })
+
+/** Commits of a build, as build services report them. */
+export function commitsOf(build: unknown): Commit[] {
+  return toScm(build).scm.filter(({ sha }) => sha !== '')
+}
+
+const toBuildInfo = shape({ number: numberOf, url: textOf })
+
+/** A build that a trigger or a stage names. */
+const sourceFields = {
+  master: textOf,
+  job: textOf,
+  buildNumber: numberOf,
+  /** Undefined: it names none. */
+  buildInfo: (value: unknown) =>
+    isObject(value) && Object.keys(value).length > 0 ? { ...toBuildInfo(value), commits: commitsOf(value) } : undefined,
+} as const
+
+const toOwnTrigger = shape({ ...sourceFields, user: textOf, hash: textOf, branch: textOf })
+const toParent = shape({ parent: [shape({ trigger: (value) => value }), 'parentExecution'] })
+
+interface RunTrigger extends ShapeOf<typeof toOwnTrigger> {
+  /** That of the run which has started this one. */
+  readonly parent: RunTrigger | undefined
+}
+
+function toTrigger(value: unknown): RunTrigger {
+  const { trigger } = toParent(value).parent
+  return { ...toOwnTrigger(value), parent: trigger === undefined ? undefined : toTrigger(trigger) }
+}
+
+const toManifestFields = shape({
+  kind: or(textOf, ''),
+  metadata: shape({ name: or(textOf, ''), namespace: textOf }),
+  spec: shape({ template: isObject, containers: Array.isArray }),
+})
+
+function toManifest(whole: JsonObject) {
+  const { kind, metadata, spec } = toManifestFields(whole)
+  return { whole, kind, ...metadata, hasImages: spec.template || spec.containers }
+}
+
+const toManifests: Reader<ReturnType<typeof toManifest>[]> = (value) => objectsOf(value).map(toManifest)
+
+function toList(value: unknown): string[] {
+  return typeof value === 'string' ? [value] : textsOf(value)
+}
+
+const toStage = shape({
+  id: or(textOf, ''),
+  type: or(textOf, ''),
+  name: textOf,
+  status: or(textOf, ''),
+  parentStageId: textOf,
+  startTime: numberOf,
+  endTime: numberOf,
+  tasks: list(shape({ status: textOf, endTime: numberOf })),
+  outputs: shape({ manifests: toManifests }),
+  context: shape({
+    ...sourceFields,
+    to: textOf,
+    account: [textOf, 'account', 'credentials'],
+    places: [toList, 'region', 'regions', 'location', 'namespace'],
+    cluster: toList,
+    manifestName: toList,
+    serverGroupName: textOf,
+    image: [textOf, ...imageKeys],
+    manifests: toManifests,
+    serverGroups: [objectOf, 'deploy.server.groups'],
+    strategy: textOf,
+    rollback: shape({ onFailure: String }),
+    rollbackContext: shape({ rollbackServerGroupName: textOf }),
+    waitsFor: [textOf, 'waiting.for'],
+  }),
+})
+
+export type RunStage = ShapeOf<typeof toStage>
+
+/** A run, or a task, as the orchestrator lists it with the contexts of its stages. */
+export const toRun = shape({
+  id: or(textOf, ''),
+  name: [textOf, 'name', 'description'],
+  status: textOf,
+  authentication: shape({ user: textOf }),
+  trigger: toTrigger,
+  stages: list(toStage),
+})
+
+export type Run = ShapeOf<typeof toRun>
+
+/** What a stage of a run has deployed. */
+export interface Deployment {
+  readonly run: {
+    readonly id: string
+    readonly pipeline: string
+    readonly user: string | undefined
+    readonly atMs: number | undefined
+  }
+  readonly account: string
+  /** Names of server groups by region; of manifests, none. */
+  readonly serverGroups: JsonObject
+  readonly images: readonly string[]
+  readonly manifests: ReturnType<typeof toManifests>
+  readonly commit: Commit | undefined
+  readonly build: Build | undefined
+}
+
+export function deploymentsOf(runs: readonly Run[]): Deployment[] {
+  return runs.flatMap((run) => {
+    const source = sourceOf(run)
+    return run.stages.flatMap((stage) => (stage.status === 'SUCCEEDED' ? deploymentOf(run, stage, source) : []))
+  })
+}
+
+export function latestFirst(one: Deployment, other: Deployment): number {
+  return (other.run.atMs ?? 0) - (one.run.atMs ?? 0)
+}
+
+/** Empty unless the stage of the run, which has ended, has deployed. */
+export function deploymentOf(run: Run, stage: RunStage, source = sourceOf(run)): Deployment[] {
+  const { context, outputs, type } = stage
+  const { account, serverGroups, image } = context
+  const made = outputs.manifests.length > 0 ? outputs.manifests : context.manifests
+  const manifests = type === 'deployManifest' ? made : []
+  const images = manifests.length > 0 ? imagesIn(manifests.map(({ whole }) => whole)) : image === undefined ? [] : [image]
+  const isEmpty = images.length === 0 || (manifests.length === 0 && Object.keys(serverGroups).length === 0)
+  if (account === undefined || isEmpty) return []
+  const shown = { id: run.id, pipeline: run.name ?? '', user: userOf(run), atMs: stage.endTime ?? stage.startTime }
+  return [{ run: shown, account, serverGroups, images, manifests, ...source }]
+}
+
+export function userOf({ authentication, trigger }: Run): string | undefined {
+  return authentication.user ?? trigger.user
+}
+
+/** The build that a run began with or has waited for, and its commit. */
+export function sourceOf({ trigger, stages }: Pick<Run, 'trigger' | 'stages'>): Pick<Deployment, 'build' | 'commit'> {
+  const sources = [trigger, ...stages.map(({ context }) => context)]
+  const { master: server, job, buildInfo, buildNumber } = sources.find((each) => each.buildInfo !== undefined) ?? trigger
+  const number = buildInfo?.number ?? buildNumber
+  const { hash, branch } = trigger
+  return {
+    build: number === undefined ? undefined : { server, job, number, url: buildInfo?.url },
+    commit: buildInfo?.commits[0] ?? (hash === undefined ? undefined : { sha: hash, branch }),
+  }
+}

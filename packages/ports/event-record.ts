@@ -1,0 +1,48 @@
+/** An event of triggers, with what it has started or why it has started nothing. */
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+
+export interface EventRecord {
+  /** Default: a new one. */
+  readonly id?: string | undefined
+  /** Type of the event. */
+  readonly type: string
+  readonly source?: string | undefined
+  /** Names, and nothing secret. */
+  readonly summary: JsonObject
+  /** An excerpt of it, without secrets. */
+  readonly payload?: JsonObject | undefined
+  /** Why it has failed, or why no trigger waits for it. */
+  readonly reason?: string | undefined
+  readonly hasFailed?: boolean
+  /** Events with the same share cannot push out all others. Default: none. */
+  readonly share?: string | undefined
+  readonly triggers: readonly TriggerOutcome[]
+}
+
+/** What became of an event for one trigger that waits for such events. */
+export interface TriggerOutcome {
+  readonly application: string
+  readonly pipelineId: string
+  /** Its name. */
+  readonly pipeline: string
+  /** The type of the trigger. */
+  readonly trigger: string
+  /** The run that was started. */
+  readonly executionId?: string | undefined
+  /** Why nothing was started, or why the run could not begin, as a sentence. */
+  readonly reason?: string | undefined
+}
+
+export function toOutcome(
+  pipeline: JsonObject,
+  trigger: JsonObject,
+  what: { readonly executionId: string; readonly reason?: string | undefined } | { readonly reason: string },
+): TriggerOutcome {
+  return {
+    application: textOf(pipeline['application']) ?? '',
+    pipelineId: textOf(pipeline['id']) ?? '',
+    pipeline: textOf(pipeline['name']) ?? '',
+    trigger: textOf(trigger['type']) ?? '',
+    ...what,
+  }
+}

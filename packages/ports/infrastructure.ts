@@ -1,0 +1,174 @@
+/** Infrastructure, as other capabilities use it: operations that change it, and what is there. */
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { Caller } from './caller.ts'
+import type { CloudInstance, CloudServerGroup, CloudTask } from './cloud-values.ts'
+import type { PortRules } from './rules.ts'
+
+/** Every method rejects with a `PortError` what the caller may not do. What is absent is undefined. */
+export interface Infrastructure {
+  /** Whether it puts values in place of references to secrets by itself, where they are needed. */
+  readonly takesReferences: boolean
+  /** @returns the id of the task; a request that is repeated has the task of the first one */
+  submit(operations: Operations, request: OperationRequest, as: Caller): Promise<string>
+  /** Why it would refuse operations; undefined: it does not say so beforehand. */
+  preview(operations: Operations, provider: string | undefined, as: Caller): Promise<string[] | undefined>
+  task(id: string, as: Caller): Promise<CloudTask | undefined>
+  /**
+   * Resolves once the task is over, or when the follower should look again.
+   *
+   * @returns undefined while a task that was submitted is not known yet
+   */
+  followTask(id: string, limit: FollowLimit, as: Caller): Promise<CloudTask | undefined>
+  /** Resolves once what was changed can be read. */
+  refresh(request: RefreshRequest, as: Caller): Promise<void>
+  /** Names of the operations that it has. */
+  operationNames(as: Caller): Promise<string[]>
+
+  accounts(as: Caller): Promise<JsonObject[]>
+  /** All that run somewhere, also those that the caller may not read. */
+  applications(as: Caller): Promise<JsonObject[]>
+  /** Of all accounts. */
+  clusterNames(application: string, as: Caller): Promise<string[]>
+  serverGroups(application: string, as: Caller): Promise<JsonObject[]>
+  serverGroup(place: NamedPlace, as: Caller): Promise<CloudServerGroup | undefined>
+  /** Server groups of a cluster. */
+  cluster(place: ClusterPlace, as: Caller): Promise<CloudServerGroup[] | undefined>
+  target(wanted: ClusterTarget, as: Caller): Promise<CloudServerGroup | undefined>
+  instance(place: InstancePlace, as: Caller): Promise<CloudInstance | undefined>
+  /** What the programs of an instance have written; one text a program. */
+  output(wanted: InstancePlace & { readonly provider: string; readonly lastLines?: number }, as: Caller): Promise<string[]>
+  /** Undefined: there is no such metric, or no such server group. */
+  statistics(wanted: MetricPlace, as: Caller): Promise<JsonObject | undefined>
+  securityGroup(place: NamedPlace & { readonly provider: string }, as: Caller): Promise<JsonObject | undefined>
+  /** Names of those of an application. */
+  securityGroupNames(application: string, as: Caller): Promise<string[]>
+  /** Tags of a server group. */
+  entityTags(place: NamedPlace, as: Caller): Promise<JsonObject[]>
+
+  images(wanted: ImageSearch, as: Caller): Promise<JsonObject[]>
+  /** Undefined too where the caller may not read the account. */
+  image(place: NamedPlace & { readonly provider: string }, as: Caller): Promise<JsonObject | undefined>
+
+  job(place: JobPlace, as: Caller): Promise<JsonObject>
+  /** One that is gone is fine. */
+  removeJob(place: JobPlace, as: Caller): Promise<void>
+  /** Properties in a file of a job, or what its container of that name has printed. */
+  jobProperties(place: JobPlace & { readonly file: string }, as: Caller): Promise<JsonObject | undefined>
+  podProperties(
+    place: JobPlace & { readonly provider: string; readonly container: string },
+    as: Caller,
+  ): Promise<JsonObject | undefined>
+
+  manifest(place: NamedPlace & { readonly includeEvents: boolean }, as: Caller): Promise<JsonObject | undefined>
+  manifestsOfCluster(cluster: ManifestCluster, as: Caller): Promise<JsonObject[]>
+  /** The newest, oldest, … of a cluster, by the criterion. */
+  manifestByCriterion(wanted: ManifestCluster & { readonly criterion: string }, as: Caller): Promise<JsonObject | undefined>
+  drift(wanted: DriftQuery, as: Caller): Promise<JsonObject[]>
+
+  /** Content as text, or as value where it is JSON. */
+  fetchArtifact(artifact: JsonObject, as: Caller): Promise<unknown>
+  fetchArtifactBytes(artifact: JsonObject, as: Caller): Promise<Buffer>
+  /** Reads for triggers; undefined: this infrastructure has none. */
+  readonly versions: VersionReads | undefined
+}
+
+/** Versions of artifacts and references of Git repositories; accounts and restrictions of addresses are the infrastructure's. */
+export interface VersionReads {
+  ofArtifact(wanted: JsonObject, as: Caller): Promise<JsonObject>
+  digests(wanted: JsonObject, as: Caller): Promise<JsonObject>
+  gitRefs(wanted: JsonObject, as: Caller): Promise<JsonObject>
+  changedPaths(wanted: JsonObject, as: Caller): Promise<JsonObject>
+}
+
+export interface OperationRequest {
+  /** Undefined: operations that belong to no provider. */
+  readonly provider: string | undefined
+  /** Names the request, so that it is carried out once. */
+  readonly id: string
+}
+
+/** Each has its description by its name. */
+export type Operations = readonly Readonly<Record<string, JsonObject>>[]
+
+export interface FollowLimit {
+  readonly withinMs: number
+  readonly signal: AbortSignal
+}
+
+export interface RefreshRequest {
+  readonly provider: string
+  readonly type: string
+  readonly details: readonly JsonObject[]
+  readonly signal: AbortSignal
+}
+
+export interface NamedPlace {
+  readonly account: string
+  readonly region: string
+  readonly name: string
+}
+
+export interface ClusterPlace {
+  readonly application: string
+  readonly provider: string
+  readonly account: string
+  readonly cluster: string
+}
+
+export interface ClusterTarget extends ClusterPlace {
+  readonly region: string
+  /** `current_asg_dynamic`, `ancestor_asg_dynamic`, …; or `newest`, `previous`, `oldest`, `largest`, `fail`. */
+  readonly target: string
+  readonly onlyEnabled?: boolean
+  /** With one candidate left there is no oldest one. */
+  readonly validateOldest?: boolean
+}
+
+export interface InstancePlace {
+  readonly id: string
+  readonly account: string
+  readonly region: string
+}
+
+export interface MetricPlace {
+  readonly provider: string
+  readonly account: string
+  readonly region: string
+  readonly metric: string
+  readonly serverGroup: string
+}
+
+export interface ImageSearch {
+  readonly provider: string
+  readonly text: string
+  readonly region: string
+  readonly tags: Readonly<Record<string, string>>
+}
+
+export interface JobPlace {
+  readonly application: string
+  readonly account: string
+  readonly location: string
+  readonly name: string
+}
+
+export interface ManifestCluster {
+  readonly account: string
+  readonly location: string
+  readonly kind: string
+  readonly application: string
+  readonly cluster: string
+}
+
+export interface DriftQuery {
+  readonly application: string
+  readonly account: string | undefined
+  readonly location: string | undefined
+}
+
+export const infrastructureRules: PortRules<Infrastructure> = {
+  service: 'clouddriver',
+  changes: ['submit', 'removeJob'],
+  holdsSecrets: ['submit', 'preview', 'fetchArtifact'],
+  once: [],
+}

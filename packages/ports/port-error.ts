@@ -1,0 +1,30 @@
+/** Refusal of a capability, with the status of its HTTP answer. */
+import { objectOf, textOf } from '@fairlead/base/json/values.ts'
+
+/** `exception` of an answer: the same request fails again, whatever its status says. */
+export const authorFault = 'AuthorError'
+
+/** `fields` are merged into the body of the answer. */
+export class PortError extends Error {
+  readonly status: number
+  readonly fields: Record<string, unknown>
+
+  constructor(status: number, message: string, fields: Record<string, unknown> = {}) {
+    super(message)
+    // Clients read this name as `exception` of the answer.
+    this.name = 'BackendError'
+    this.status = status
+    this.fields = fields
+  }
+}
+
+/** Whether the same request may succeed later. */
+export function isPassing(error: unknown): boolean {
+  return !(error instanceof PortError) || error.status >= 500 || error.status === 408 || error.status === 429
+}
+
+/** A refusal in the words of the service, for those who add its name. */
+export function toPortError({ status, body }: { readonly status: number; readonly body: unknown }): PortError {
+  const { message, errors, exception } = objectOf(body)
+  return new PortError(status, textOf(message) ?? '', { errors, exception })
+}

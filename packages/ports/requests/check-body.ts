@@ -1,0 +1,28 @@
+/** Bodies of requests, checked against a schema. */
+
+import { isRawNumber } from '@fairlead/base/json/json.ts'
+import { isObject, type JsonObject, mapLeaves } from '@fairlead/base/json/values.ts'
+import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
+import { z } from 'zod'
+import { PortError } from '../port-error.ts'
+
+const flagText = 'it must be true or false'
+/** Older clients send booleans as text. */
+export const optionalFlagField = z.union([z.boolean(), z.string().regex(/^(true|false)$/i, flagText)], flagText).nullish()
+
+/**
+ * Checks a body without copying it, so that unknown fields and large numbers stay as they are.
+ *
+ * @throws {PortError} 400 that names each field that does not fit.
+ */
+export function checkBody<T>(schema: z.ZodType<T>, body: unknown): T & JsonObject {
+  if (!isObject(body)) throw refused('The body must be a JSON object.')
+  // Numbers that JavaScript cannot hold are objects, which a schema would take for objects of JSON.
+  const checked = schema.safeParse(mapLeaves(body, (leaf) => (isRawNumber(leaf) ? Number(leaf) : leaf)))
+  if (checked.success) return body as T & JsonObject
+  throw refused(`The body does not fit its declaration. ${describeIssues(checked.error)}.`)
+}
+
+function refused(message: string): PortError {
+  return new PortError(400, message, { exception: 'InvalidRequest' })
+}

@@ -1,0 +1,63 @@
+/** The user of a run that no user starts and whose trigger names none. */
+import { formatJson } from '@fairlead/base/json/json.ts'
+import { fieldOf, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
+import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { isTemplateInstance, referenceOf, storedTemplate } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import { actsForSaver } from '@fairlead/model/rights/built-in-roles.ts'
+import type { BackendContext } from '../backend.ts'
+import { anonymous } from '../caller.ts'
+
+/** Fields of a pipeline that say nothing about what it does. */
+const marks: ReadonlySet<string> = new Set(['disabled', 'index', 'updateTs', 'lastModified', 'lastModifiedBy', 'name'])
+/** Versions that are compared at most. */
+const mostVersions = 100
+
+/**
+ * The user who gave the pipeline its present content, and the one who saved its template: what a trigger starts, each of them could start.
+ * `anonymous` where existing rules give rights to that name, or the pipeline does not tell.
+ *
+ * @see docs/contracts/events.md#user-of-a-run
+ */
+export async function automaticUserOf(context: BackendContext, pipeline: JsonObject): Promise<string> {
+  const { permissions, authorization } = context.settings
+  if (authorization !== true || permissions === undefined || !actsForSaver(permissions, context.isNewData)) return anonymous
+  const savers = [await authorOf(context, pipeline)]
+  if (isTemplateInstance(pipeline)) savers.push(saverOf(await read(context, storedTemplate(referenceOf(pipeline))?.path)))
+  return savers.includes(undefined) ? anonymous : joinUsers(savers.flatMap((saver) => usersOf(String(saver))))
+}
+
+/** The same for one that follows from another run, with its trigger: undefined where a user started it through stages alone, or one is named. */
+export async function automaticUserOfChild(context: BackendContext, pipeline: JsonObject): Promise<string | undefined> {
+  let trigger: unknown = pipeline['trigger']
+  while (fieldOf(trigger, 'parentPipelineStageId') !== undefined)
+    trigger = fieldOf(fieldOf(trigger, 'parentExecution'), 'trigger')
+  const isChosen = fieldOf(trigger, 'type') === 'manual' || textOf(fieldOf(trigger, 'runAsUser')) !== undefined
+  const user = isChosen ? anonymous : await automaticUserOf(context, pipeline)
+  return user === anonymous ? undefined : user
+}
+
+/** Who switches a pipeline on or off, or puts it elsewhere in the list, has not looked at what it does. */
+async function authorOf(context: BackendContext, pipeline: JsonObject): Promise<string | undefined> {
+  const id = textOf(pipeline['id'])
+  const history = id && (await read(context, `${pathTo`/pipelines/${id}/history`}?limit=${mostVersions}`))
+  const versions = objectsOf(history)
+  const [current] = versions
+  if (current === undefined) return saverOf(pipeline)
+  const other = versions.findIndex((version) => contentOf(version) !== contentOf(current))
+  return saverOf(versions.at(other === -1 ? -1 : other - 1))
+}
+
+function contentOf(version: JsonObject): string {
+  const fields = Object.entries(version).filter(([name]) => !marks.has(name))
+  return formatJson(fields.sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+function saverOf(document: unknown): string | undefined {
+  return textOf(fieldOf(document, 'lastModifiedBy'))
+}
+
+async function read({ call }: BackendContext, path: string | undefined): Promise<unknown> {
+  const answer = path === undefined ? undefined : await call('front50', { method: 'GET', path }).catch(() => undefined)
+  return answer?.status === 200 ? answer.body : undefined
+}

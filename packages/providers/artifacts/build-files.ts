@@ -1,0 +1,33 @@
+/** Archived files of builds of this machine. */
+
+import { textOf } from '@fairlead/base/json/values.ts'
+import { standalone } from '@fairlead/base/settings/standalone.ts'
+import { itself, toCaller } from '@fairlead/ports/caller.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { z } from 'zod'
+import type { ArtifactAccountType } from './account-type.ts'
+import type { ArtifactAccount } from './artifact-account.ts'
+
+const types = [`${standalone.provider}/build-file`]
+
+export const buildFileArtifacts: ArtifactAccountType = {
+  id: 'build-files',
+  keys: z.strictObject({}),
+  toSettings: () => ({}),
+  open: (_settings, { ports, isEmbedded }) => {
+    if (!isEmbedded('igor')) return []
+    const fetch: ArtifactAccount['fetch'] = async ({ location, name, version, reference }, user) => {
+      const [host, job, number, file] = [location, name, version, reference].map(textOf)
+      if (host === undefined || job === undefined || number === undefined || file === undefined)
+        throw new PortError(
+          400,
+          'A file of a build needs the build server as "location", the job as "name", the number as "version", and its path as "reference".',
+        )
+      const as = user === undefined ? itself : toCaller({ 'x-spinnaker-user': user })
+      const content = await ports.builds.file({ host, job, number: Number(number) }, file, as)
+      if (content !== undefined) return content
+      throw new PortError(404, `The file "${file}" of the build ${number} of "${job}" does not exist.`)
+    }
+    return [{ name: 'build-files', types, isImplied: true, fetch }]
+  },
+}

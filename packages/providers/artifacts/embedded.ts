@@ -1,0 +1,25 @@
+/** Artifacts that are their own content, in base64. */
+
+import { textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { z } from 'zod'
+import type { ArtifactAccountType } from './account-type.ts'
+import type { ArtifactAccount } from './artifact-account.ts'
+
+const account: ArtifactAccount = {
+  name: 'embedded-artifact',
+  types: ['embedded/base64'],
+  isImplied: true,
+  async fetch({ reference }) {
+    const content = textOf(reference)
+    if (content === undefined) throw new PortError(400, 'An artifact of type embedded/base64 needs its content as "reference".')
+    return Buffer.from(content, 'base64')
+  },
+}
+
+export const embeddedArtifacts: ArtifactAccountType = {
+  id: 'embedded',
+  keys: z.strictObject({}),
+  toSettings: () => ({}),
+  open: () => [account],
+}

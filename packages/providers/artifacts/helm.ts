@@ -1,0 +1,128 @@
+/** Charts of Helm repositories: `helm/chart`. */
+
+import { type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { authorizationHeader, loadLogin, loginKeys } from '@fairlead/base/outside/account-credentials.ts'
+import { addressFrom, operatorAddress } from '@fairlead/base/outside/call-outside.ts'
+import { createSource, type SourceGet, shownAddress } from '@fairlead/base/outside/source-calls.ts'
+import { httpAddress } from '@fairlead/base/settings/setting.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import semver from 'semver'
+import { z } from 'zod'
+import { listedAccounts } from './account-type.ts'
+import type { ArtifactAccount } from './artifact-account.ts'
+import { ContentCache, parseDigest } from './digests.ts'
+import { type HelmIndex, HelmIndexError, parseHelmIndex } from './helm-index.ts'
+
+const HelmAccount = z.strictObject({
+  ...loginKeys,
+  repository: httpAddress.describe('Address of the repository; its index is `index.yaml` below it.'),
+})
+type HelmAccount = z.infer<typeof HelmAccount>
+
+export const helmArtifacts = listedAccounts({
+  id: 'helm',
+  enabled: 'Fetch artifacts of type `helm/chart`.',
+  accounts: 'Helm repositories, each with its login.',
+  account: HelmAccount,
+  open: openAccounts,
+})
+
+function openAccounts(accounts: readonly HelmAccount[], { settings: { outside } }: BackendContext): ArtifactAccount[] {
+  const cache = new ContentCache()
+  return accounts.map((account) => {
+    const open = createSource({ outside, configured: account.repository })
+    const repository = new Repository(account, cache)
+    return {
+      name: account.name,
+      types: ['helm/chart'],
+      fetch: (artifact) => repository.fetch(artifact, open()),
+      names: async () => reading(account, (await repository.loadIndex(open())).names).toSorted(),
+      versions: async (name) => versionsOf(await repository.entriesOf(name, open())),
+      digestOf: async (name, version) =>
+        textOf((await repository.entriesOf(name, open())).find((entry) => entry['version'] === version)?.['digest']),
+    }
+  })
+}
+
+/** Larger ones are loaded each time. */
+const maxKeptLength = 8 * 1024 * 1024
+
+class Repository {
+  readonly #account: HelmAccount
+  readonly #cache: ContentCache
+  #kept: { readonly tag: string; readonly index: HelmIndex } | undefined
+
+  constructor(account: HelmAccount, cache: ContentCache) {
+    this.#account = account
+    this.#cache = cache
+  }
+
+  async loadIndex(get: SourceGet): Promise<HelmIndex> {
+    const kept = this.#kept
+    const answer = await get(operatorAddress(this.#account.repository, '/index.yaml'), {
+      credentials: await this.#credentials(),
+      headers: kept === undefined ? {} : { 'if-none-match': kept.tag },
+      expects: kept === undefined ? [] : [304],
+    })
+    if (answer.status === 304 && kept !== undefined) return kept.index
+    const index = reading(this.#account, () => parseHelmIndex(answer.text))
+    const tag = answer.headers['etag']
+    this.#kept = typeof tag === 'string' && answer.bytes.length <= maxKeptLength ? { tag, index } : undefined
+    return index
+  }
+
+  async entriesOf(name: string, get: SourceGet): Promise<JsonObject[]> {
+    const index = await this.loadIndex(get)
+    return reading(this.#account, () => index.entriesOf(name))
+  }
+
+  async fetch({ name, version, type }: JsonObject, get: SourceGet): Promise<Buffer> {
+    const chart = textOf(name)
+    if (chart === undefined) throw new PortError(400, `An artifact of type ${type} needs the name of a chart as "name".`)
+    const wanted = textOf(version)
+    const entry = chooseEntry(await this.entriesOf(chart, get), wanted)
+    const place = shownAddress(this.#account.repository)
+    if (entry === undefined)
+      throw new PortError(404, `The repository ${place} has no chart ${chart}${wanted === undefined ? '' : ` ${wanted}`}.`)
+    const address = textsOf(entry['urls']).map((each) => URL.parse(each, `${this.#account.repository}/`))[0]
+    if (address === undefined || address === null || !/^https?:$/.test(address.protocol)) {
+      const advice = address?.protocol === 'oci:' ? ' It is in a registry: use an artifact of type helm/image.' : ''
+      throw new PortError(502, `The repository ${place} gives no address of the chart ${chart}.${advice}`)
+    }
+    const isOwn = address.origin === new URL(this.#account.repository).origin
+    const credentials = isOwn ? await this.#credentials() : {}
+    const load = async () =>
+      (await get(addressFrom(address.href, [operatorAddress(this.#account.repository)]), { credentials })).bytes
+    const digest = parseDigest(textOf(entry['digest']) ?? '')
+    return digest === undefined ? load() : this.#cache.fetch(this.#account.name, digest, shownAddress(address.href), load)
+  }
+
+  async #credentials(): Promise<Record<string, string>> {
+    return authorizationHeader(await loadLogin(this.#account))
+  }
+}
+
+/** @throws {PortError} 502 for an index that cannot be read */
+function reading<T>({ repository }: HelmAccount, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof HelmIndexError)) throw error
+    throw new PortError(502, `${shownAddress(repository)}/index.yaml is no index of a Helm repository: ${error.message}.`)
+  }
+}
+
+function versionsOf(entries: readonly JsonObject[]): string[] {
+  const versions = entries.flatMap(({ version }) => textOf(version) ?? [])
+  return versions.toSorted((a, b) => (semver.valid(a) && semver.valid(b) ? semver.rcompare(a, b) : 0))
+}
+
+/** A version, a range such as `^1.2`, or without either the newest that is no preview. */
+function chooseEntry(entries: readonly JsonObject[], wanted: string | undefined): JsonObject | undefined {
+  const exact = entries.find(({ version }) => version === wanted)
+  if (exact !== undefined) return exact
+  const versions = versionsOf(entries)
+  const found = semver.maxSatisfying(versions, wanted ?? '*') ?? (wanted === undefined ? versions[0] : undefined)
+  return found === undefined ? undefined : entries.find(({ version }) => version === found)
+}

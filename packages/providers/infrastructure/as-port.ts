@@ -1,0 +1,178 @@
+/** The infrastructure of this process as other capabilities use it: the answers of its routes, with their rights. */
+import { parseIfJson, parseJson } from '@fairlead/base/json/json.ts'
+import { type JsonObject, listOf, objectOf, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
+import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
+import {
+  namesOwnedBy,
+  outputTexts,
+  toCloudInstance,
+  toCloudServerGroup,
+  toCloudTask,
+  toNonEmpty,
+} from '@fairlead/ports/cloud-values.ts'
+import type { Infrastructure as InfrastructurePort, JobPlace } from '@fairlead/ports/infrastructure.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { isSlices } from '@fairlead/ports/requests/slices.ts'
+import { toStorageError } from '@fairlead/ports/storage-error.ts'
+import { allAccounts } from './accounts.ts'
+import { answer } from './answer.ts'
+import {
+  instanceById,
+  instanceOutput,
+  jobById,
+  jobFileByName,
+  jobRemoval,
+  propertiesOfPod,
+  serverGroupByName,
+  serverGroupsOfApplication,
+} from './applications.ts'
+import { digestsOfArtifact, versionsOfArtifact } from './artifact-reads.ts'
+import { artifactContent } from './artifacts.ts'
+import { clusterByPlace, clustersByAccount, runningApplications, targetByWord } from './clusters.ts'
+import { tagsOfEntities } from './entity-tags.ts'
+import { changedPaths, gitRefs } from './git-reads.ts'
+import { knownOperations, statisticsOfGroup } from './lookups.ts'
+import { driftOfApplication } from './manifest-changes.ts'
+import { clusterManifests, manifestByCriteria, manifestByName } from './manifests.ts'
+import { preview, submission, taskById } from './operations.ts'
+import { imageById, imageSearch } from './providers.ts'
+import { type Asked, type Infrastructure, type InfrastructureRoute, Written } from './route.ts'
+import { searchRoute } from './search.ts'
+import { securityGroupByName } from './security-groups.ts'
+
+type Values = Pick<Asked, 'params' | 'query' | 'body'>
+
+export function createPort(infrastructure: Infrastructure): InfrastructurePort {
+  const { context, tasks } = infrastructure
+  const guard = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (thrown) {
+      const error = toStorageError(thrown)
+      if (error instanceof PortError) throw error
+      context.log.error({ err: thrown }, 'an embedded back end failed')
+      throw new PortError(500, (error as Error).message)
+    }
+  }
+  const ask = (route: InfrastructureRoute, values: Values, as: Caller): Promise<unknown> =>
+    guard(async () => {
+      const user = as.user || anonymous
+      return toValue(await answer(route, { ...values, as, user, asker: as.user || undefined }, infrastructure))
+    })
+  const find = async (route: InfrastructureRoute, values: Values, as: Caller): Promise<JsonObject | undefined> => {
+    const body = await orAbsent(ask(route, values, as))
+    return body === undefined ? undefined : objectOf(body)
+  }
+  const list = async (route: InfrastructureRoute, values: Values, as: Caller): Promise<JsonObject[]> =>
+    objectsOf(await orAbsent(ask(route, values, as)))
+  const task = async (id: string, as: Caller) => toCloudTask(await orAbsent(ask(taskById, { params: { id } }, as)))
+  return {
+    takesReferences: true,
+    submit: async (body, { provider, id: clientRequestId }, as) =>
+      String(objectOf(await ask(submission, { params: { provider }, query: { clientRequestId }, body }, as))['id']),
+    preview: async (body, provider, as) => textsOf(objectOf(await ask(preview, { params: { provider }, body }, as))['errors']),
+    task,
+    async followTask(id, limit, as) {
+      const before = await task(id, as)
+      if (before === undefined) throw new PortError(404, `There is no task ${id}.`)
+      if (before.isOver) return before
+      await tasks.whenOver(id, limit)
+      return task(id, as)
+    },
+    // Reads are always current.
+    refresh: async () => undefined,
+    operationNames: async (as) => (await list(knownOperations, {}, as)).map(({ name }) => String(name)),
+
+    accounts: (as) => list(allAccounts, {}, as),
+    applications: (as) => list(runningApplications, { query: { restricted: 'false' } }, as),
+    clusterNames: async (application, as) =>
+      Object.values((await find(clustersByAccount, { params: { application } }, as)) ?? {}).flatMap((names) =>
+        textsOf(listOf(names)),
+      ),
+    serverGroups: (application, as) => list(serverGroupsOfApplication, { params: { application } }, as),
+    async serverGroup(params, as) {
+      const group = await find(serverGroupByName, { params }, as)
+      return group && toCloudServerGroup(group, params.account)
+    },
+    async cluster(params, as) {
+      const cluster = await find(clusterByPlace, { params }, as)
+      return cluster && objectsOf(cluster['serverGroups']).map((each) => toCloudServerGroup(each, params.account))
+    },
+    async target({ region: scope, onlyEnabled, validateOldest, ...place }, as) {
+      const group = await find(targetByWord, { params: { ...place, scope }, query: { onlyEnabled, validateOldest } }, as)
+      return group && toCloudServerGroup(group, place.account)
+    },
+    async instance(params, as) {
+      const instance = await find(instanceById, { params }, as)
+      return instance && { ...toCloudInstance(instance), id: params.id }
+    },
+    async output({ provider, lastLines: tail, ...params }, as) {
+      const output = (await find(instanceOutput, { params, query: { provider, tail } }, as))?.['output']
+      return outputTexts(output)
+    },
+    statistics: ({ serverGroup, ...params }, as) => find(statisticsOfGroup, { params, query: { serverGroup } }, as),
+    securityGroup: (params, as) => find(securityGroupByName, { params }, as),
+    async securityGroupNames(application, as) {
+      const query = { q: application, type: 'securityGroups' }
+      const hits = objectsOf(objectsOf(await ask(searchRoute, { query }, as))[0]?.['results'])
+      return namesOwnedBy(application, hits)
+    },
+    async entityTags({ account, region, name: entityId }, as) {
+      const entities = await list(tagsOfEntities, { query: { entityType: 'servergroup', entityId, account, region } }, as)
+      return entities.flatMap(({ tags }) => objectsOf(tags))
+    },
+
+    images({ provider, text: q, region, tags }, as) {
+      const filters = Object.entries(tags).map(([tag, value]) => [`tag:${tag}`, value] as const)
+      return list(imageSearch, { params: { provider }, query: { q, region, ...Object.fromEntries(filters) } }, as)
+    },
+    image: async ({ provider, account, region, name: id }, as) =>
+      objectsOf(await orAbsent(ask(imageById, { params: { provider, account, region, id } }, as), 403, 404))[0],
+
+    job: async (place, as) => objectOf(await ask(jobById, { params: jobParams(place) }, as)),
+    removeJob: async (place, as) => void (await orAbsent(ask(jobRemoval, { params: jobParams(place) }, as))),
+    jobProperties: async ({ file: fileName, ...place }, as) =>
+      toNonEmpty(await find(jobFileByName, { params: { ...jobParams(place), fileName } }, as)),
+    podProperties: async ({ name: pod, ...place }, as) =>
+      toNonEmpty(await find(propertiesOfPod, { params: { ...place, pod } }, as)),
+
+    manifest: ({ region: location, includeEvents, ...place }, as) =>
+      find(manifestByName, { params: { ...place, location }, query: { includeEvents } }, as),
+    manifestsOfCluster: (params, as) => list(clusterManifests, { params }, as),
+    manifestByCriterion: ({ criterion: criteria, ...cluster }, as) =>
+      find(manifestByCriteria, { params: { ...cluster, criteria } }, as),
+    drift: async ({ application, ...query }, as) =>
+      objectsOf(await ask(driftOfApplication, { params: { application }, query }, as)),
+
+    async fetchArtifact(body, as) {
+      const text = String(await ask(artifactContent, { body }, as))
+      return text === '' ? undefined : (parseIfJson(text) ?? text)
+    },
+    fetchArtifactBytes: async (body, as) => (await ask(artifactContent, { body }, as)) as Buffer,
+    versions: {
+      ofArtifact: (wanted) => guard(() => versionsOfArtifact(wanted, infrastructure)),
+      digests: (wanted) => guard(() => digestsOfArtifact(wanted, infrastructure)),
+      gitRefs: (wanted) => guard(() => gitRefs(wanted, context)),
+      changedPaths: (wanted) => guard(() => changedPaths(wanted, context)),
+    },
+  }
+}
+
+function jobParams({ name: id, ...place }: JobPlace) {
+  return { ...place, id }
+}
+
+/** What a client would read of an answer. */
+function toValue(body: unknown): unknown {
+  if (body instanceof Written) return parseJson(body.json)
+  return isSlices(body) ? parseJson([...Iterator.from(body)].map(({ text }) => text).join('')) : body
+}
+
+async function orAbsent<T>(found: Promise<T>, ...statuses: number[]): Promise<T | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (error instanceof PortError && (statuses.length === 0 ? [404] : statuses).includes(error.status)) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,192 @@
+/** Running applications, their clusters, and the server groups that targets name. */
+import { formatJson } from '@fairlead/base/json/json.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { pathValue, queryFlag, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
+import type { LoadBalancer, ServerGroup } from './model.ts'
+import {
+  type Answer,
+  type Asked,
+  accessOf,
+  get,
+  type Infrastructure,
+  type InfrastructureRoute,
+  loadBalancersOf,
+  missing,
+  providerOf,
+  readableBalancers,
+  readableGroups,
+  Written,
+  writtenList,
+} from './route.ts'
+import { findTarget } from './targets.ts'
+import {
+  compareText,
+  loadBalancerNamesOf,
+  namesOf,
+  toClusterSummary,
+  toClusterView,
+  toLoadBalancerView,
+  toServerGroupView,
+} from './views.ts'
+
+const cluster = '/applications/:application/clusters/:account/:cluster'
+
+/** An application exists as soon as it has a server group. */
+const applications: Answer = async (request, infrastructure) => {
+  const isRestricted = queryFlag(request, 'restricted') ?? true
+  const access = isRestricted ? await accessOf(request, infrastructure) : undefined
+  const shown = [...groupsByApplication(infrastructure)]
+    .filter(([name]) => access?.mayOnApplication(name, 'READ') !== false)
+    .sort(([one], [other]) => compareText(one, other))
+  return writtenList(
+    shown.map(([name, groups]) => formatJson({ name, attributes: { name }, clusterNames: clusterNamesByAccount(groups) })),
+  )
+}
+
+/** Providers with a remote API give only what is known at present: a list of everything is read often, and not looked at. */
+export function groupsByApplication({ providers }: Infrastructure): Map<string, ServerGroup[]> {
+  const groups = providers.flatMap((provider) => [...(provider.knownServerGroups?.() ?? provider.serverGroups())])
+  const named = groups.filter(({ moniker }) => moniker.app !== null)
+  return Map.groupBy(named, ({ moniker }) => String(moniker.app).toLowerCase())
+}
+
+function clusterNamesByAccount(groups: readonly ServerGroup[]): Record<string, string[]> {
+  const byAccount = Map.groupBy(groups, ({ account }) => account)
+  return Object.fromEntries([...byAccount].map(([account, ofAccount]) => [account, clusterNamesOf(ofAccount)]))
+}
+
+function clusterNamesOf(groups: readonly ServerGroup[]): string[] {
+  return [...new Set(groups.flatMap(({ moniker }) => moniker.cluster ?? []))].sort()
+}
+
+const application: Answer = async (request, infrastructure) => {
+  const name = pathValue(request, 'application')
+  const groups = await readableGroups(request, infrastructure)
+  if (groups.length === 0) throw missing(request, 'Application', 'application')
+  const byAccount = Map.groupBy(groups, ({ account }) => account)
+  return {
+    name: name.toLowerCase(),
+    attributes: {
+      name: name.toLowerCase(),
+      cloudProviders: namesOf(groups.map(({ provider }) => ({ name: provider }))).join(','),
+    },
+    clusters: Object.fromEntries(
+      [...byAccount].map(([account, ofAccount]) => [
+        account,
+        byCluster(ofAccount).map((ofCluster) => ({
+          name: ofCluster[0]?.moniker.cluster,
+          provider: ofCluster[0]?.provider,
+          loadBalancers: loadBalancerNamesOf(ofCluster),
+          serverGroups: namesOf(ofCluster),
+        })),
+      ]),
+    ),
+  }
+}
+
+/** Those of one name at one provider. */
+function byCluster(groups: readonly ServerGroup[]): ServerGroup[][] {
+  return [...Map.groupBy(groups, ({ moniker, provider }) => JSON.stringify([moniker.cluster, provider])).values()]
+}
+
+const clusterNames: Answer = async (request, infrastructure) =>
+  new Written(formatJson(clusterNamesByAccount(await readableGroups(request, infrastructure))))
+
+const clustersOfAccount: Answer = async (request, infrastructure) => {
+  const groups = await groupsOfAccount(request, infrastructure)
+  if (groups.length === 0) throw missing(request, 'Clusters', 'account', 'application')
+  return byCluster(groups).map(toClusterSummary)
+}
+
+async function groupsOfAccount(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+  const account = pathValue(request, 'account')
+  return (await readableGroups(request, infrastructure)).filter((group) => group.account === account)
+}
+
+async function groupsOfCluster(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+  const name = pathValue(request, 'cluster')
+  return (await groupsOfAccount(request, infrastructure)).filter(({ moniker }) => moniker.cluster === name)
+}
+
+async function groupsAtProvider(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
+  const provider = providerOf(infrastructure, pathValue(request, 'provider'))?.id
+  return (await groupsOfCluster(request, infrastructure)).filter((group) => group.provider === provider)
+}
+
+function noCluster(request: Asked): PortError {
+  return missing(request, 'Cluster', 'cluster', 'account', 'application')
+}
+
+/** One element per provider. */
+const clustersOfName: Answer = async (request, infrastructure) => {
+  const groups = await groupsOfCluster(request, infrastructure)
+  if (groups.length === 0) throw noCluster(request)
+  const byProvider = [...Map.groupBy(groups, ({ provider }) => provider).values()]
+  return Promise.all(byProvider.map((each) => viewCluster(each, request, infrastructure)))
+}
+
+const clusterAtProvider: Answer = async (request, infrastructure) => {
+  const groups = await groupsAtProvider(request, infrastructure)
+  if (groups.length === 0) throw noCluster(request)
+  return viewCluster(groups, request, infrastructure)
+}
+
+async function viewCluster(groups: readonly ServerGroup[], request: Asked, infrastructure: Infrastructure): Promise<JsonObject> {
+  const named = balancersOfGroups(groups, loadBalancersOf(infrastructure))
+  const balancers = await readableBalancers(request, infrastructure, named)
+  return toClusterView(groups, balancers, infrastructure.context.now())
+}
+
+/** Those that the server groups name, in their account and region. */
+export function balancersOfGroups(groups: readonly ServerGroup[], balancers: readonly LoadBalancer[]): LoadBalancer[] {
+  const key = (place: { account: string; region: string }, name: string) => JSON.stringify([place.account, place.region, name])
+  const named = new Set(groups.flatMap((group) => group.loadBalancers.map((name) => key(group, name))))
+  return balancers.filter((balancer) => named.has(key(balancer, balancer.name)))
+}
+
+const clusterBalancers: Answer = async (request, infrastructure) => {
+  const named = balancersOfGroups(await groupsAtProvider(request, infrastructure), loadBalancersOf(infrastructure))
+  return (await readableBalancers(request, infrastructure, named)).map(toLoadBalancerView)
+}
+
+const scalingActivities: Answer = async (request, infrastructure) => {
+  const region = requiredQuery(request, 'region')
+  const name = pathValue(request, 'name')
+  const group = (await groupsAtProvider(request, infrastructure)).find((one) => one.name === name && one.region === region)
+  const provider = providerOf(infrastructure, pathValue(request, 'provider'))
+  const activities = group && provider?.scalingActivities(group)
+  if (activities === undefined) throw noCluster(request)
+  return activities
+}
+
+const target: Answer = async (request, infrastructure) => {
+  const outcome = findTarget(await groupsAtProvider(request, infrastructure), {
+    target: pathValue(request, 'target'),
+    scope: pathValue(request, 'scope'),
+    onlyEnabled: queryFlag(request, 'onlyEnabled') ?? false,
+    validateOldest: queryFlag(request, 'validateOldest') ?? true,
+  })
+  if (outcome.kind === 'found') return toServerGroupView(outcome.group, infrastructure.context.now())
+  const place = ['provider', 'account', 'scope', 'cluster'].map((name) => pathValue(request, name)).join('/')
+  throw new PortError(404, `unable to find ${pathValue(request, 'target')} in ${place}: ${outcome.why}`)
+}
+
+const reads = ['application', 'account'] as const
+
+export const runningApplications = get('/applications', applications)
+export const clustersByAccount = get('/applications/:application/clusters', clusterNames, ['application'])
+export const clusterByPlace = get(`${cluster}/:provider`, clusterAtProvider, reads)
+export const targetByWord = get(`${cluster}/:provider/:scope/serverGroups/target/:target`, target, reads)
+
+export const clusterRoutes: InfrastructureRoute[] = [
+  runningApplications,
+  get('/applications/:application', application, ['application']),
+  clustersByAccount,
+  get('/applications/:application/clusters/:account', clustersOfAccount, reads),
+  get(cluster, clustersOfName, reads),
+  clusterByPlace,
+  get(`${cluster}/:provider/loadBalancers`, clusterBalancers, reads),
+  get(`${cluster}/:provider/serverGroups/:name/scalingActivities`, scalingActivities, reads),
+  targetByWord,
+]

@@ -1,0 +1,141 @@
+/** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
+
+import type { AccountState } from '@fairlead/base/telemetry/metrics.ts'
+import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
+import { askerOf, trustedCallerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
+import { isSlices, sendSlices } from '@fairlead/ports/requests/slices.ts'
+import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
+import type { FastifyReply, FastifyRequest, RouteHandler } from 'fastify'
+import { providerTypes } from '../all.ts'
+import { openArtifactAccounts } from '../artifacts/all.ts'
+import { migrationsOf } from '../migrations.ts'
+import type { ProviderType } from '../provider-type.ts'
+import { accountRoutes } from './accounts.ts'
+import { answer } from './answer.ts'
+import { applicationRoutes } from './applications.ts'
+import { artifactRoutes } from './artifacts.ts'
+import { createPort } from './as-port.ts'
+import { clusterRoutes } from './clusters.ts'
+import { EntityTagStore, entityTagMigrations } from './entity-tag-store.ts'
+import { entityTagRoutes } from './entity-tags.ts'
+import { removeUnusedMirrors } from './git-reads.ts'
+import { lookupRoutes } from './lookups.ts'
+import { manifestChangeRoutes } from './manifest-changes.ts'
+import { manifestRoutes } from './manifests.ts'
+import { findOperationType, operationRoutes } from './operations.ts'
+import { projectRoutes } from './projects.ts'
+import type { CloudProvider } from './provider.ts'
+import { providerRoutes } from './providers.ts'
+import { type Infrastructure, type InfrastructureRoute, Written } from './route.ts'
+import { searchRoute } from './search.ts'
+import { securityGroupRoutes } from './security-groups.ts'
+import { Tasks, taskMigrations } from './tasks.ts'
+import { versionRoutes } from './versions.ts'
+
+const tables: readonly (readonly InfrastructureRoute[])[] = [
+  accountRoutes,
+  applicationRoutes,
+  artifactRoutes,
+  clusterRoutes,
+  entityTagRoutes,
+  lookupRoutes,
+  manifestChangeRoutes,
+  manifestRoutes,
+  operationRoutes,
+  projectRoutes,
+  providerRoutes,
+  [searchRoute],
+  securityGroupRoutes,
+  versionRoutes,
+]
+
+export const infrastructureBackend: Backend = createInfrastructureBackend(providerTypes)
+
+/** Without settings there is no provider, as in tests of other back ends. */
+export function createInfrastructureBackend(types: readonly ProviderType[]): Backend {
+  return {
+    service: 'clouddriver',
+    ...migrationsOf(types, [...taskMigrations, ...entityTagMigrations], ({ migrations }) => migrations),
+    open(context) {
+      const settings = context.settings.infrastructure?.providers ?? {}
+      const enabled = types.filter(({ id }) => settings[id] !== undefined)
+      const providers = enabled.map((type) => type.open(context, settings[type.id]))
+      return openInfrastructure(context, providers, enabled)
+    },
+  }
+}
+
+function openInfrastructure(
+  context: BackendContext,
+  providers: readonly CloudProvider[],
+  types: readonly ProviderType[],
+): OpenBackend {
+  const { db, now, settings } = context
+  const entityTags = new EntityTagStore(db, now, (id, name, type) =>
+    applicationsOf(providers, id, (provider) => provider.applicationOf(name, type)),
+  )
+  const find = (provider: string, name: string) => findOperationType({ providers, entityTags }, { provider, name })
+  const tasks = new Tasks({ context, find })
+  const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }
+  const artifactAccounts = [
+    ...openArtifactAccounts(context),
+    ...providers.flatMap(({ artifactAccount }) => artifactAccount ?? []),
+  ]
+  const infrastructure: Infrastructure = { context, providers, types, tasks, entityTags, artifactAccounts, marks }
+  return {
+    routes(app) {
+      for (const route of tables.flat()) {
+        const handler: RouteHandler = (request, reply) => answerRoute(route, { request, reply, infrastructure })
+        app.route({ method: route.method, url: route.path, handler })
+      }
+      for (const provider of providers) provider.routes?.(app)
+    },
+    start() {
+      for (const provider of providers) provider.start()
+      tasks.start()
+      removeUnusedMirrors(context)
+    },
+    retained: [tasks.retained, ...providers.flatMap(({ retained }) => retained ?? [])],
+    observe: () => ({ accounts: providers.flatMap(stateOfAccounts) }),
+    secretHolders: () => providers.flatMap((provider) => provider.secretHolders?.() ?? []),
+    ports: { infrastructure: createPort(infrastructure) },
+    provider: (id) => providers.find((provider) => provider.id === id),
+    reload({ infrastructure }) {
+      for (const provider of providers) {
+        const changed = infrastructure?.providers[provider.id]
+        if (changed !== undefined) provider.reload?.(changed)
+      }
+    },
+    async close() {
+      await tasks.close()
+      for (const provider of providers) await provider.close()
+    },
+  }
+}
+
+/** Applications of a resource; without a provider of that id, all providers are asked. */
+function applicationsOf(
+  providers: readonly CloudProvider[],
+  id: string | undefined,
+  find: (provider: CloudProvider) => string | undefined,
+): string[] {
+  const named = providers.filter((provider) => provider.id === id?.toLowerCase())
+  return (named.length === 0 ? providers : named).flatMap((provider) => find(provider) ?? [])
+}
+
+function stateOfAccounts({ id: provider, accounts }: CloudProvider): AccountState[] {
+  return accounts.map(({ name, details }) => ({ provider, account: name, isReachable: details?.['unreachable'] === undefined }))
+}
+
+async function answerRoute(
+  route: InfrastructureRoute,
+  { request, reply, infrastructure }: { request: FastifyRequest; reply: FastifyReply; infrastructure: Infrastructure },
+): Promise<FastifyReply> {
+  const { params, query, body: sent } = request
+  const caller = { as: trustedCallerOf(request), user: userOf(request), asker: askerOf(request) }
+  const body = await answer(route, { params, query, body: sent, ...caller }, infrastructure)
+  if (isSlices(body)) return sendSlices(reply, body)
+  if (!(body instanceof Written)) return reply.send(body)
+  if (isUnchanged(request, reply, body.version)) return reply
+  return reply.type('application/json; charset=utf-8').send(body.json)
+}

@@ -1,0 +1,80 @@
+/** Manifests: by name, and those of a cluster. */
+import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { pathValue, pathValues, queryFlag } from '@fairlead/ports/requests/request-values.ts'
+import type { ClusterMember } from './provider.ts'
+import { type Answer, type Asked, accessOf, checkOwners, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
+
+/** Cluster-wide objects have it in place of a location. */
+const noLocation = '_'
+
+const manifest: Answer = async (request, infrastructure) => {
+  const { account, name } = pathValues(request, 'account', 'name')
+  const location = pathValue(request, 'location') || noLocation
+  const access = await accessOf(request, infrastructure)
+  const choice = {
+    includesEvents: queryFlag(request, 'includeEvents') ?? true,
+    includesSecrets: access.mayOnAccount(account, 'WRITE'),
+  }
+  for (const { manifests } of infrastructure.providers) {
+    const found = await manifests?.find({ account, location, name }, choice)
+    if (found === undefined) continue
+    await checkOwners(request, infrastructure, found)
+    return found.view
+  }
+  throw new PortError(404, `Unable to find ${name} in ${account}/${location}`)
+}
+
+const manifestsOfCluster: Answer = async (request, infrastructure) => {
+  const members = await membersOf(request, infrastructure)
+  return members.map(({ view }) => view)
+}
+
+async function membersOf(request: Asked, { providers }: Infrastructure): Promise<ClusterMember[]> {
+  const wanted = pathValues(request, 'account', 'location', 'kind', 'application', 'cluster')
+  const found = await Promise.all(providers.map(({ manifests }) => manifests?.ofCluster(wanted) ?? []))
+  return found.flat()
+}
+
+/** Members come oldest first. */
+const criteria: Readonly<Record<string, (members: readonly ClusterMember[]) => ClusterMember | undefined>> = {
+  newest: (members) => members.at(-1),
+  second_newest: (members) => members.at(-2),
+  oldest: ([first]) => first,
+  largest: (members) => members.toSorted((one, other) => other.replicas - one.replicas)[0],
+  smallest: (members) => members.toSorted((one, other) => one.replicas - other.replicas)[0],
+}
+
+const dynamicManifest: Answer = async (request, infrastructure) => {
+  const criterion = pathValue(request, 'criteria').toLowerCase()
+  const choose = Object.hasOwn(criteria, criterion) ? criteria[criterion] : undefined
+  if (choose === undefined) throw new PortError(400, describeChoice(criterion, 'a criterion', Object.keys(criteria)))
+  const found = choose(await membersOf(request, infrastructure))
+  if (found !== undefined) return found.view
+  const { account, location, kind, application, cluster } = pathValues(
+    request,
+    'account',
+    'location',
+    'kind',
+    'application',
+    'cluster',
+  )
+  throw new PortError(
+    404,
+    `Unable to find the ${criterion} ${kind} of the cluster "${cluster}" of ${application} in ${account}/${location}`,
+  )
+}
+
+const reads = ['application', 'account'] as const
+const cluster = '/manifests/:account/:location/:kind/cluster/:application/:cluster'
+
+export const manifestByName = get('/manifests/:account/:location/:name', manifest, ['account'])
+export const clusterManifests = get(cluster, manifestsOfCluster, reads)
+export const manifestByCriteria = get(`${cluster}/dynamic/:criteria`, dynamicManifest, reads)
+
+export const manifestRoutes: InfrastructureRoute[] = [
+  get('/manifests/:account/:name', manifest, ['account']),
+  manifestByName,
+  clusterManifests,
+  manifestByCriteria,
+]

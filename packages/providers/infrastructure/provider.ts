@@ -1,0 +1,196 @@
+/** A provider of infrastructure: its accounts, what runs there, and the operations that change it. */
+
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { ConsolePart, ConsoleWish } from '@fairlead/base/net/agent-protocol.ts'
+import type { Access } from '@fairlead/ports/access.ts'
+import type { ProviderHandle } from '@fairlead/ports/machine.ts'
+import type { RetainedKind } from '@fairlead/ports/retained-kind.ts'
+import type { SecretHolder } from '@fairlead/ports/secrets.ts'
+import type { FastifyInstance } from 'fastify'
+import type { ArtifactAccount } from '../artifacts/artifact-account.ts'
+import type { Account, Instance, Job, LoadBalancer, Owned, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
+import type { OperationTypes } from './operation-type.ts'
+
+export interface PodContainer {
+  readonly account: string
+  readonly location: string
+  readonly pod: string
+  readonly container: string
+}
+
+/**
+ * Lists are answered from memory: a provider with a remote API keeps them current itself. It may begin with that when a list is first
+ * read: see `trackReads`.
+ */
+export interface CloudProvider extends ProviderHandle {
+  /** The value of `cloudProvider`. */
+  readonly id: string
+  readonly accounts: readonly Account[]
+  /** Its own artifacts, beside those that are files. */
+  readonly artifactAccount?: ArtifactAccount
+  /** By the names that clients send. */
+  readonly operations: OperationTypes
+  /**
+   * Called before an answer is made. The result tells what the reads made since then are still waiting for: the answer is made again
+   * afterwards. Undefined: nothing.
+   */
+  trackReads?(): () => Promise<void> | undefined
+  /** Those of one application, without regard to case, or all. */
+  serverGroups(application?: string): readonly ServerGroup[]
+  /** Those of all applications, as far as they are known without a remote API; undefined where all are. */
+  knownServerGroups?(): readonly ServerGroup[]
+  serverGroup(account: string, region: string, name: string): ServerGroup | undefined
+  loadBalancers(): readonly LoadBalancer[]
+  securityGroups(): readonly SecurityGroup[]
+  instance(account: string, region: string, id: string): Instance | undefined
+  /** Whose an instance is that nothing claims in the lists, which may not have its controller. */
+  ownerOfInstance?(account: string, region: string, id: string): Promise<Owned | undefined>
+  /**
+   * Whose a resource is by its name, for entity tags, which have nothing else; undefined: the name belongs to no application.
+   *
+   * @param type Of the entity, in lower case
+   */
+  applicationOf(name: string, type: string): string | undefined
+  /** Instances that belong to no server group. */
+  detachedInstances(): readonly Instance[]
+  /**
+   * What an instance or a job has written; undefined: there is no such.
+   *
+   * @param wish A part, where the provider keeps offsets; without it, the newest output.
+   */
+  console(
+    account: string,
+    region: string,
+    id: string,
+    wish: ConsoleWish | undefined,
+    choice: LogChoice,
+  ): Promise<ConsoleView | undefined>
+  jobs(): readonly Job[]
+  /** Properties that a job has written; undefined: there is no such job or file. */
+  jobFile(job: Job, name: string): Promise<JsonObject | undefined>
+  /** What a container of a pod has printed for a pipeline; undefined: nothing. @throws {BackendError} 403 */
+  podProperties?(place: PodContainer, access: Access): Promise<JsonObject | undefined>
+  /** Stops a job and forgets it. */
+  removeJob(job: Job): Promise<void>
+  /** Choices of deployments; without them, lists are empty. */
+  networks?(): readonly JsonObject[]
+  subnets?(): readonly JsonObject[]
+  instanceTypes?(): readonly JsonObject[]
+  certificates?(): readonly JsonObject[]
+  readonly images?: ImageReads
+  readonly metrics?: MetricReads
+  readonly manifests?: ManifestReads
+  /** What creates the server groups of an application, such as deployments of Kubernetes. */
+  serverGroupManagers?(application: string): readonly OwnResource[]
+  /** Everything else of an application. */
+  rawResources?(application: string): readonly OwnResource[]
+  /** Search results by kinds that only it has. */
+  readonly hits?: Readonly<Record<string, () => readonly OwnHit[]>>
+  /** Newest first; undefined where the provider does not record them. */
+  scalingActivities(serverGroup: ServerGroup): readonly JsonObject[] | undefined
+  /** What runs with values of secrets. */
+  secretHolders?(): readonly SecretHolder[]
+  /** What is deleted once it is old. */
+  readonly retained?: readonly RetainedKind[]
+  /** Routes of its own, such as an upload; below the service's prefix. */
+  routes?(app: FastifyInstance): void
+  /** Takes over changed settings while it runs: see `ProviderType.reloads`. */
+  reload?(settings: unknown): void
+  start(): void
+  close(): void | Promise<void>
+}
+
+/** Output, with the offsets of a part where one was wanted. */
+export interface ConsoleView extends Partial<Omit<ConsolePart, 'output'>> {
+  /** Whose output it is, where lists do not know; never part of the answer. */
+  readonly owned?: Owned
+  /** By container where an instance has several. */
+  readonly output: string | readonly { readonly name: string; readonly output: string }[]
+}
+
+/** Which output, where an instance has several. */
+export interface LogChoice {
+  readonly container?: string | undefined
+  /** That before the last restart of the container. */
+  readonly previous?: boolean | undefined
+}
+
+export interface MetricReads {
+  /**
+   * Values over time of all instances of a server group together; undefined: there is no such metric.
+   *
+   * @throws {Error} where they cannot be read at the moment
+   */
+  statistics(name: string, serverGroup: ServerGroup): Promise<JsonObject | undefined>
+}
+
+export interface ManifestReads {
+  /**
+   * Live; undefined: there is no such.
+   *
+   * @throws {PortError} 5xx where the account does not answer
+   */
+  find(name: ManifestName, choice: ManifestChoice): Promise<OwnResource | undefined>
+  /** Live, oldest first. @throws {PortError} 5xx */
+  ofCluster(cluster: ManifestCluster): Promise<readonly ClusterMember[]>
+  /** Deployed objects that something else has changed since. */
+  drift(query: DriftQuery): Promise<readonly OwnResource[]>
+  /**
+   * What a deployment would change; nothing is changed. The caller may change account and application.
+   *
+   * @throws {PortError} 400 for manifests that cannot be deployed
+   */
+  plan(description: JsonObject, user: string): Promise<readonly JsonObject[]>
+}
+
+export interface DriftQuery {
+  readonly application: string
+  readonly account?: string | undefined
+  readonly location?: string | undefined
+  /** Whether the caller may see an account; others are not asked. */
+  readonly isReadable: (account: string) => boolean
+}
+
+export interface ManifestName {
+  readonly account: string
+  /** `_` where it has none. */
+  readonly location: string
+  readonly name: string
+}
+
+export interface ManifestChoice {
+  readonly includesEvents: boolean
+  /** Else they are left out. */
+  readonly includesSecrets: boolean
+}
+
+/** A manifest of a cluster, for criteria such as `largest`. */
+export interface ClusterMember {
+  readonly view: JsonObject
+  /** -1 where it has none. */
+  readonly replicas: number
+}
+
+export interface ManifestCluster {
+  readonly account: string
+  readonly location: string
+  readonly kind: string
+  readonly application: string
+  readonly cluster: string
+}
+
+export interface ImageQuery {
+  readonly text: string | undefined
+  readonly region: string | undefined
+  readonly account: string | undefined
+  /** Lower-case names and values: `tag:stage=prod`. */
+  readonly tags: ReadonlyMap<string, string>
+}
+
+export interface ImageReads {
+  /** @throws {PortError} 400 for a query that the provider cannot answer */
+  find(query: ImageQuery): JsonObject[]
+  tags(account: string, repository: string): string[]
+  /** None: there is no such image in the region of the account. */
+  details(account: string, region: string, id: string): JsonObject[]
+}

@@ -1,0 +1,46 @@
+/** Refusals and faults of an API server. */
+import { fieldOf, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+
+export class ApiError extends Error {
+  override readonly name = 'KubernetesError'
+  /** 0: no response. */
+  readonly status: number
+  /** Such as `AlreadyExists`, `Conflict`, `Invalid`; empty where the server gives none. */
+  readonly reason: string
+  /** Details of the status object, such as its causes. */
+  readonly details: JsonObject
+
+  constructor(message: string, { status, reason = '', details = {}, cause }: ApiErrorFields) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.status = status
+    this.reason = reason
+    this.details = details
+  }
+}
+
+interface ApiErrorFields {
+  readonly status: number
+  readonly reason?: string
+  readonly details?: JsonObject
+  readonly cause?: unknown
+}
+
+/** From a status object, or any other body of an error. */
+export function toApiError(status: number, body: unknown): ApiError {
+  const text = typeof body === 'string' ? body.trim().slice(0, 500) : undefined
+  const message = textOf(fieldOf(body, 'message')) ?? (text || `The API server answered ${status}.`)
+  return new ApiError(message, {
+    status,
+    reason: textOf(fieldOf(body, 'reason')) ?? '',
+    details: objectOf(fieldOf(body, 'details')),
+  })
+}
+
+export function isApiError(error: unknown, ...statuses: readonly number[]): error is ApiError {
+  return error instanceof ApiError && (statuses.length === 0 || statuses.includes(error.status))
+}
+
+/** Whether a later attempt may succeed: no response, too many requests, or a fault of the server. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
+}

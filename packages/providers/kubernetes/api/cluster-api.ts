@@ -1,0 +1,95 @@
+/** What the provider asks of an API server: resources by kind, and their objects. */
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { KubeObject } from '../objects.ts'
+
+/** A kind as the API server serves it. */
+export interface ApiResource {
+  /** Empty for the core group. */
+  readonly group: string
+  /** The preferred version, such as `v1`. */
+  readonly version: string
+  /** Such as `Deployment`. */
+  readonly kind: string
+  /** Such as `deployments`. */
+  readonly plural: string
+  readonly shortNames: readonly string[]
+  readonly isNamespaced: boolean
+  readonly verbs: readonly string[]
+  /** Such as `scale`. */
+  readonly subresources: readonly string[]
+}
+
+/** A kind as users and manifests name it. */
+export interface KindName {
+  /** Without regard to case; also an alias such as `deploy`. */
+  readonly kind: string
+  /** Undefined: any group, built-in ones first. */
+  readonly group?: string | undefined
+  /** Undefined: the preferred one. */
+  readonly version?: string | undefined
+}
+
+export interface ObjectPlace {
+  readonly resource: ApiResource
+  /** Empty for cluster-wide objects. */
+  readonly namespace: string
+  readonly name: string
+}
+
+export interface ListQuery {
+  /** Undefined: all. */
+  readonly namespace?: string | undefined
+  readonly labelSelector?: string | undefined
+  readonly fieldSelector?: string | undefined
+  /** Objects without spec, status and data. */
+  readonly metadataOnly?: boolean
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface WriteOptions {
+  readonly fieldManager?: string
+  /** Nothing is stored: the answer is what would be. */
+  readonly dryRun?: boolean
+}
+
+export interface PatchOptions extends WriteOptions {
+  readonly type: 'apply' | 'strategic' | 'merge' | 'json'
+  /** `apply`: takes over fields of other managers. */
+  readonly force?: boolean
+  readonly subresource?: string
+}
+
+export interface DeleteOptions {
+  readonly propagation: 'Background' | 'Foreground' | 'Orphan'
+  readonly gracePeriodSeconds?: number | undefined
+  /** Only this very object. */
+  readonly uid?: string | undefined
+}
+
+export interface LogQuery {
+  readonly container: string
+  readonly previous?: boolean
+  readonly tailLines?: number
+  readonly limitBytes?: number
+}
+
+/** All calls are bounded in time, and throw an `ApiError`. */
+export interface ClusterApi {
+  /** Undefined: nothing of that name is served. What is unknown is looked up again, at most every few seconds. */
+  find(kind: KindName): Promise<ApiResource | undefined>
+  /** Every kind that can be listed, by discovery. */
+  resources(): Promise<readonly ApiResource[]>
+  get(place: ObjectPlace): Promise<KubeObject | undefined>
+  /** In pages; a list that expired on the way is started again. */
+  list(resource: ApiResource, query?: ListQuery): Promise<KubeObject[]>
+  create(resource: ApiResource, namespace: string, object: JsonObject, options?: WriteOptions): Promise<KubeObject>
+  replace(place: ObjectPlace, object: JsonObject, options?: WriteOptions): Promise<KubeObject>
+  patch(place: ObjectPlace, body: unknown, options: PatchOptions): Promise<KubeObject>
+  /** @returns false where there is no such object */
+  remove(place: ObjectPlace, options: DeleteOptions): Promise<boolean>
+  log(pod: { readonly namespace: string; readonly name: string }, query: LogQuery): Promise<string>
+  /** Reads any other path, such as metrics: parsed JSON. */
+  read(path: string): Promise<unknown>
+  /** Posts to any other path, such as access reviews. */
+  post(path: string, body: JsonObject): Promise<unknown>
+}

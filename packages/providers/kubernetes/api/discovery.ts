@@ -1,0 +1,233 @@
+/** Kinds that an API server serves, by its discovery documents. */
+import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
+import { fieldAt, fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
+import { isBuiltInGroup } from '../kinds.ts'
+import { type ApiError, isApiError } from './api-error.ts'
+import type { ApiResource, KindName } from './cluster-api.ts'
+
+interface Served {
+  readonly resource: ApiResource
+  readonly singular: string
+  /** Among the versions of its group that serve it. */
+  readonly isPreferred: boolean
+}
+
+interface DiscoveryOptions {
+  /** Parsed JSON. @throws {ApiError} */
+  readonly read: (path: string, accept: string) => Promise<unknown>
+  /** Milliseconds on any clock. */
+  readonly now: () => number
+}
+
+const freshMs = 600_000
+/** What is not found is looked up again at most so often. */
+const restMs = 5000
+const aggregated = ['v2', 'v2beta1'].map(
+  (version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
+)
+const plain = 'application/json'
+/** Documents of groups that are read at once, where the server does not aggregate them. */
+const readers = 4
+
+export class Discovery {
+  readonly #options: DiscoveryOptions
+  #served: readonly Served[] | undefined
+  #loadedAtMs = Number.NEGATIVE_INFINITY
+  readonly #loadOnce = sharedWork(() => this.#load())
+
+  constructor(options: DiscoveryOptions) {
+    this.#options = options
+  }
+
+  /** @throws {ApiError} */
+  async find(kind: KindName): Promise<ApiResource | undefined> {
+    const known = choose(await this.#table(freshMs), kind)
+    if (known !== undefined) return known
+    return choose(await this.#table(restMs), kind)
+  }
+
+  /** In their preferred versions. @throws {ApiError} */
+  async resources(): Promise<readonly ApiResource[]> {
+    const served = await this.#table(freshMs)
+    return served
+      .filter(({ resource, isPreferred }) => isPreferred && resource.verbs.includes('list'))
+      .map(({ resource }) => resource)
+  }
+
+  async #table(maxAgeMs: number): Promise<readonly Served[]> {
+    if (this.#served !== undefined && this.#options.now() - this.#loadedAtMs < maxAgeMs) return this.#served
+    return await this.#loadOnce()
+  }
+
+  /** A failed lookup keeps what was known. */
+  async #load(): Promise<readonly Served[]> {
+    const previous = this.#served ?? []
+    try {
+      const reader = new DiscoveryReader(this.#options.read, previous)
+      const parts = await Promise.all([reader.read('/api'), reader.read('/apis')])
+      this.#served = markPreferred(parts.flat())
+    } catch (error) {
+      if (this.#served === undefined) throw error
+    }
+    this.#loadedAtMs = this.#options.now()
+    return this.#served ?? []
+  }
+}
+
+/** Exact names before short ones, built-in groups before others, preferred versions before others. */
+function choose(served: readonly Served[], { kind, group, version }: KindName): ApiResource | undefined {
+  const name = kind.toLowerCase()
+  const wanted = group === 'core' ? '' : group?.toLowerCase()
+  let best: Served | undefined
+  let bestRank = Number.POSITIVE_INFINITY
+  for (const each of served) {
+    const { resource } = each
+    if (wanted !== undefined && resource.group !== wanted) continue
+    if (version === undefined ? !each.isPreferred : resource.version !== version) continue
+    const rank = nameRank(each, name) + groupRank(resource.group)
+    if (rank < bestRank) [best, bestRank] = [each, rank]
+  }
+  return best?.resource
+}
+
+function nameRank({ resource, singular }: Served, name: string): number {
+  if (resource.kind.toLowerCase() === name) return 0
+  if (resource.plural === name) return 1
+  if (singular === name) return 2
+  return resource.shortNames.includes(name) ? 20 : Number.POSITIVE_INFINITY
+}
+
+/** The group `extensions` had what others serve now. */
+function groupRank(group: string): number {
+  if (!isBuiltInGroup(group)) return 10
+  return group === 'extensions' ? 5 : 0
+}
+
+/** The first version of a group that serves a kind is the preferred one. */
+function markPreferred(found: readonly Omit<Served, 'isPreferred'>[]): Served[] {
+  const seen = new Set<string>()
+  return found.map(({ resource, singular }) => {
+    const key = `${resource.group}/${resource.plural}`
+    const isPreferred = !seen.has(key)
+    seen.add(key)
+    return { resource, singular, isPreferred }
+  })
+}
+
+type Found = Omit<Served, 'isPreferred'>
+
+class DiscoveryReader {
+  readonly #read: DiscoveryOptions['read']
+  readonly #previous: readonly Served[]
+  /** Most kinds have the same verbs. */
+  readonly #lists = new Map<string, readonly string[]>()
+
+  constructor(read: DiscoveryOptions['read'], previous: readonly Served[]) {
+    this.#read = read
+    this.#previous = previous
+  }
+
+  /** @param root `/api` or `/apis` */
+  async read(root: string): Promise<Found[]> {
+    const document = await this.#document(root)
+    if (fieldOf(document, 'kind') === 'APIGroupDiscoveryList') return this.#aggregated(document)
+    const groupVersions = root === '/api' ? textsOf(fieldOf(document, 'versions')) : groupVersionsOf(document)
+    const line = new WorkLine(readers)
+    const found = groupVersions.map((groupVersion) => line.run(() => this.#one(root, groupVersion)))
+    return (await Promise.all(found)).flat()
+  }
+
+  async #document(root: string): Promise<unknown> {
+    try {
+      return await this.#read(root, [...aggregated, plain].join(','))
+    } catch (error) {
+      // Old servers and some proxies refuse what they do not know.
+      if (!isApiError(error, 400, 406, 415)) throw error
+      return await this.#read(root, plain)
+    }
+  }
+
+  #aggregated(document: unknown): Found[] {
+    return objectsOf(fieldOf(document, 'items')).flatMap((item) => {
+      const group = textOf(fieldAt(item, 'metadata', 'name')) ?? ''
+      return objectsOf(item['versions']).flatMap((entry) => {
+        const version = textOf(entry['version']) ?? ''
+        const found = objectsOf(entry['resources']).flatMap((resource) => this.#fromAggregated(resource, group, version))
+        // The server behind an aggregated API does not answer.
+        return found.length === 0 && entry['freshness'] === 'Stale' ? this.#before(group, version) : found
+      })
+    })
+  }
+
+  #fromAggregated(entry: JsonObject, group: string, version: string): Found[] {
+    const kind = textOf(fieldAt(entry, 'responseKind', 'kind'))
+    const plural = textOf(entry['resource'])
+    if (kind === undefined || plural === undefined) return []
+    const resource = {
+      group,
+      version,
+      kind,
+      plural,
+      shortNames: this.#list(entry['shortNames']),
+      isNamespaced: entry['scope'] === 'Namespaced',
+      verbs: this.#list(entry['verbs']),
+      subresources: this.#list(objectsOf(entry['subresources']).map(({ subresource }) => subresource)),
+    }
+    return [{ resource, singular: textOf(entry['singularResource']) ?? kind.toLowerCase() }]
+  }
+
+  async #one(root: string, groupVersion: string): Promise<Found[]> {
+    const slash = groupVersion.indexOf('/')
+    const group = slash < 0 ? '' : groupVersion.slice(0, slash)
+    const version = groupVersion.slice(slash + 1)
+    try {
+      const entries = objectsOf(fieldOf(await this.#read(`${root}/${groupVersion}`, plain), 'resources'))
+      return entries.flatMap((entry) => this.#fromList(entry, entries, group, version))
+    } catch (error) {
+      // One group that does not answer must not hide the others.
+      if (isGroupFault(error)) return this.#before(group, version)
+      throw error
+    }
+  }
+
+  #fromList(entry: JsonObject, entries: readonly JsonObject[], group: string, version: string): Found[] {
+    const plural = textOf(entry['name'])
+    const kind = textOf(entry['kind'])
+    if (plural === undefined || kind === undefined || plural.includes('/')) return []
+    const below = entries.map(({ name }) => String(name)).filter((name) => name.startsWith(`${plural}/`))
+    const resource = {
+      group,
+      version,
+      kind,
+      plural,
+      shortNames: this.#list(entry['shortNames']),
+      isNamespaced: isTrue(entry['namespaced']),
+      verbs: this.#list(entry['verbs']),
+      subresources: this.#list(below.map((name) => name.slice(plural.length + 1))),
+    }
+    return [{ resource, singular: textOf(entry['singularName']) ?? kind.toLowerCase() }]
+  }
+
+  #before(group: string, version: string): Found[] {
+    return this.#previous.filter(({ resource }) => resource.group === group && resource.version === version)
+  }
+
+  #list(value: unknown): readonly string[] {
+    const texts = textsOf(value)
+    return this.#lists.getOrInsert(texts.join(' '), texts)
+  }
+}
+
+function isGroupFault(error: unknown): error is ApiError {
+  return isApiError(error) && error.status !== 0 && error.status !== 401
+}
+
+/** With the preferred version of each group first. */
+function groupVersionsOf(document: unknown): string[] {
+  return objectsOf(fieldOf(document, 'groups')).flatMap(({ versions, preferredVersion }) => {
+    const preferred = textOf(fieldOf(preferredVersion, 'groupVersion'))
+    const all = objectsOf(versions).flatMap(({ groupVersion }) => textOf(groupVersion) ?? [])
+    return isObject(preferredVersion) && preferred !== undefined ? [preferred, ...all.filter((each) => each !== preferred)] : all
+  })
+}

@@ -1,0 +1,170 @@
+/** Artifacts that manifests refer to, and their binding (docs/contracts/kubernetes.md#deployments). */
+import { fieldAt, isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { builtInKind, kindOfManifest, parseKind } from '../kinds.ts'
+import { withField } from './edit.ts'
+
+interface ArtifactName {
+  readonly type: string
+  readonly name: string
+  readonly reference: string
+}
+
+/** What a reference to an artifact of the type becomes. */
+type Replace = (type: string, value: string) => string
+
+const workloads: ReadonlySet<string> = new Set(['deployment', 'replicaSet', 'statefulSet', 'daemonSet', 'job', 'cronJob'])
+
+/** Places below a pod's specification; `*` is each entry of a list. */
+const imageSlots = [
+  ['containers', '*', 'image'],
+  ['initContainers', '*', 'image'],
+]
+const containers = ['containers', 'initContainers']
+const configMapSlots = [
+  ['volumes', '*', 'configMap', 'name'],
+  ['volumes', '*', 'projected', 'sources', '*', 'configMap', 'name'],
+  ...containers.flatMap((list) => [
+    [list, '*', 'env', '*', 'valueFrom', 'configMapKeyRef', 'name'],
+    [list, '*', 'envFrom', '*', 'configMapRef', 'name'],
+  ]),
+]
+const secretSlots = [
+  ['volumes', '*', 'secret', 'secretName'],
+  ['volumes', '*', 'projected', 'sources', '*', 'secret', 'name'],
+  ...containers.flatMap((list) => [
+    [list, '*', 'env', '*', 'valueFrom', 'secretKeyRef', 'name'],
+    [list, '*', 'envFrom', '*', 'secretRef', 'name'],
+  ]),
+]
+const podSlots = [
+  ...imageSlots.map((path) => ({ type: 'docker/image', path })),
+  ...configMapSlots.map((path) => ({ type: 'kubernetes/configMap', path })),
+  ...secretSlots.map((path) => ({ type: 'kubernetes/secret', path })),
+]
+
+/** What an object refers to, each once; none for kinds that have no artifacts. */
+export function artifactsOf(object: JsonObject): ArtifactName[] {
+  const found = new Map<string, ArtifactName>()
+  mapReferences(object, (type, value) => {
+    const name = type === 'docker/image' ? imageName(value) : value
+    found.set(`${type} ${value}`, { type, name, reference: value })
+    return value
+  })
+  return [...found.values()]
+}
+
+/** The name of an image: without digest, and without tag, which only follows the last slash. */
+export function imageName(image: string): string {
+  const [undigested = ''] = image.split('@')
+  const colon = undigested.indexOf(':', undigested.lastIndexOf('/') + 1)
+  return colon < 0 ? undigested : undigested.slice(0, colon)
+}
+
+export interface Binding {
+  readonly account: string
+  readonly namespace: string
+  /** The first that matches counts. */
+  readonly artifacts: readonly JsonObject[]
+  readonly matchesImages: 'match-name-and-tag' | 'match-name-only'
+}
+
+interface BoundManifest {
+  readonly manifest: JsonObject
+  /** Those that occur in it, each once. */
+  readonly bound: readonly JsonObject[]
+}
+
+export function bindArtifacts(manifest: JsonObject, binding: Binding): BoundManifest {
+  const candidates = binding.artifacts.filter((artifact) => isCandidate(artifact, binding))
+  const bound = new Set<JsonObject>()
+  const replaced = mapReferences(manifest, (type, value) => {
+    const name = type === 'docker/image' && binding.matchesImages === 'match-name-and-tag' ? imageName(value) : value
+    const match = candidates.find((artifact) => hasType(artifact, type) && artifact['name'] === name)
+    const reference = textOf(match?.['reference'])
+    if (match === undefined || reference === undefined) return value
+    bound.add(match)
+    return reference
+  })
+  return { manifest: replaced, bound: [...bound] }
+}
+
+/** Artifacts of the API server count only for the namespace and account that they are in. */
+function isCandidate(artifact: JsonObject, { account, namespace }: Binding): boolean {
+  if (textOf(artifact['type'])?.toLowerCase().startsWith('kubernetes/') !== true) return true
+  const owner = textOf(fieldAt(artifact, 'metadata', 'account'))
+  return (textOf(artifact['location']) ?? '') === namespace && (owner === undefined || owner === account)
+}
+
+function hasType(artifact: JsonObject, type: string): boolean {
+  return textOf(artifact['type'])?.toLowerCase() === type.toLowerCase()
+}
+
+function mapReferences(object: JsonObject, replace: Replace): JsonObject {
+  const name = builtInKind(kindOfManifest(object))?.name ?? ''
+  if (workloads.has(name)) return mapPodSpecs(object, replace) as JsonObject
+  if (name === 'pod') {
+    const images = (type: string, value: string) => (type === 'docker/image' ? replace(type, value) : value)
+    const spec = object['spec']
+    return isObject(spec) ? { ...object, spec: mapPodSpec(spec, images) } : object
+  }
+  return name === 'horizontalpodautoscaler' ? mapScaleTarget(object, replace) : object
+}
+
+/** Every `spec.template.spec`, at any depth. */
+function mapPodSpecs(value: unknown, replace: Replace): unknown {
+  if (Array.isArray(value)) return value.map((entry) => mapPodSpecs(entry, replace))
+  if (!isObject(value)) return value
+  const path = ['spec', 'template', 'spec']
+  const spec = fieldAt(value, ...path)
+  const mapped = Object.entries(isObject(spec) ? withField(value, path, mapPodSpec(spec, replace)) : value)
+  return Object.fromEntries(
+    mapped.map(([key, inner]) => [key, isObject(spec) && key === 'spec' ? inner : mapPodSpecs(inner, replace)]),
+  )
+}
+
+function mapPodSpec(spec: JsonObject, replace: Replace): JsonObject {
+  return podSlots.reduce<JsonObject>(
+    (changed, { type, path }) => mapSlot(changed, path, (value) => replace(type, value)) as JsonObject,
+    spec,
+  )
+}
+
+function mapSlot(value: unknown, path: readonly string[], replace: (value: string) => string): unknown {
+  const [name, ...rest] = path
+  if (name === undefined) return textOf(value) === undefined ? value : replace(value as string)
+  if (name === '*') return Array.isArray(value) ? value.map((entry) => mapSlot(entry, rest, replace)) : value
+  if (!isObject(value) || !Object.hasOwn(value, name)) return value
+  return { ...value, [name]: mapSlot(value[name], rest, replace) }
+}
+
+function mapScaleTarget(object: JsonObject, replace: Replace): JsonObject {
+  const path = ['spec', 'scaleTargetRef']
+  const target = fieldAt(object, ...path)
+  const kind = isObject(target) ? builtInKind(parseKind(textOf(target['kind']) ?? ''))?.name : undefined
+  const name = isObject(target) ? textOf(target['name']) : undefined
+  if (name === undefined || (kind !== 'deployment' && kind !== 'replicaSet')) return object
+  return withField(object, [...path, 'name'], replace(`kubernetes/${kind}`, name))
+}
+
+/** Type, name, version, location and reference. */
+export function isSameArtifact(one: JsonObject, other: JsonObject): boolean {
+  return ['type', 'name', 'version', 'location', 'reference'].every(
+    (field) => (textOf(one[field]) ?? '') === (textOf(other[field]) ?? ''),
+  )
+}
+
+/** Where type, name and location are equal, the first counts. */
+export function firstOfEachArtifact(artifacts: readonly JsonObject[]): JsonObject[] {
+  const byKey = new Map<string, JsonObject>()
+  for (const artifact of artifacts) byKey.set(artifactKey(artifact), byKey.get(artifactKey(artifact)) ?? artifact)
+  return [...byKey.values()]
+}
+
+/** With one of the same type, name and location replaced. */
+export function withArtifact(artifacts: readonly JsonObject[], artifact: JsonObject): JsonObject[] {
+  return [artifact, ...artifacts.filter((other) => artifactKey(other) !== artifactKey(artifact))]
+}
+
+function artifactKey({ type, name, location }: JsonObject): string {
+  return JSON.stringify([textOf(type)?.toLowerCase() ?? '', textOf(name) ?? '', textOf(location) ?? ''])
+}

@@ -1,0 +1,242 @@
+/** Reasons why an object does not become stable, a sentence each: from its pods, their owners and events. */
+import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { conditionOf, type KubeObject } from '../objects.ts'
+
+export interface WaitReason {
+  readonly text: string
+  /** Waiting does not help. */
+  readonly isHopeless: boolean
+}
+
+interface ReasonSources {
+  /** What is waited for, and what it owns besides pods, such as replica sets. */
+  readonly objects: readonly KubeObject[]
+  readonly pods: readonly KubeObject[]
+  /** Events of all of them. */
+  readonly events: readonly JsonObject[]
+  /** Newest output of crashed containers, by `<pod>/<container>`. */
+  readonly logs?: ReadonlyMap<string, string>
+}
+
+/** Causes that pods share are reported once. Those that waiting cannot end come first. */
+export function reasonsOf({ objects, pods, events, logs = new Map() }: ReasonSources): WaitReason[] {
+  const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const ofPods = living.flatMap((pod) => {
+    const own = events.filter((event) => isAbout(event, pod)).sort(newestFirst)
+    return podCauses(pod, own, logs).map((cause) => ({ ...cause, pod: pod.metadata.name }))
+  })
+  const reasons = [...objects.flatMap((object) => objectReasons(object, events)), ...together(ofPods)]
+  return reasons.sort((one, other) => Number(other.isHopeless) - Number(one.isHopeless))
+}
+
+interface CrashedContainer {
+  readonly pod: string
+  readonly container: string
+  /** Whether its output is that of the run before. */
+  readonly isPrevious: boolean
+}
+
+/** Containers whose output says why they ended. */
+export function crashedContainers(pods: readonly KubeObject[]): CrashedContainer[] {
+  return pods.flatMap((pod) =>
+    containersOf(pod).flatMap(({ name, state, status }): CrashedContainer[] => {
+      if (crashOf(status) === undefined) return []
+      return [{ pod: pod.metadata.name, container: name, isPrevious: !isObject(state['terminated']) }]
+    }),
+  )
+}
+
+interface Cause extends WaitReason {
+  /** The same for pods that have the same cause. */
+  readonly key: string
+}
+
+function together(causes: readonly (Cause & { readonly pod: string })[]): WaitReason[] {
+  const byKey = Map.groupBy(causes, ({ key }) => key)
+  return [...byKey.values()].flatMap((same) => {
+    const [first] = same
+    if (first === undefined) return []
+    const { text, isHopeless, pod } = first
+    const where = same.length === 1 ? `pod ${pod}` : `${new Set(same.map((each) => each.pod)).size} pods, such as ${pod}`
+    return [{ text: text.replace('{pods}', where), isHopeless }]
+  })
+}
+
+function cause(text: string, { key = text, isHopeless = false }: { key?: string; isHopeless?: boolean } = {}): Cause {
+  return { text, key, isHopeless }
+}
+
+/** An object of the same name that existed before has events, too. */
+export function isAbout(event: JsonObject, { kind, metadata }: KubeObject): boolean {
+  const about = fieldOf(event, 'involvedObject')
+  const uid = textOf(fieldOf(about, 'uid'))
+  if (textOf(fieldOf(about, 'kind'))?.toLowerCase() !== kind.toLowerCase()) return false
+  return uid === undefined || metadata.uid === undefined ? fieldOf(about, 'name') === metadata.name : uid === metadata.uid
+}
+
+function newestFirst(one: JsonObject, other: JsonObject): number {
+  return timeOf(other).localeCompare(timeOf(one))
+}
+
+function timeOf(event: JsonObject): string {
+  const candidates = [event['lastTimestamp'], event['eventTime'], event['firstTimestamp']]
+  return candidates.map(textOf).find((time) => time !== undefined) ?? ''
+}
+
+function messageOf(events: readonly JsonObject[], reason: string, pattern = /./s): string | undefined {
+  return events
+    .filter((event) => event['reason'] === reason)
+    .map((event) => textOf(event['message']))
+    .find((message) => message !== undefined && pattern.test(message))
+}
+
+/** Reasons of a deployment, a replica set, a job and the like. */
+function objectReasons(object: KubeObject, events: readonly JsonObject[]): WaitReason[] {
+  const name = `${object.kind} ${object.metadata.name}`
+  const reasons: WaitReason[] = []
+  const progressing = conditionOf(object, 'Progressing')
+  if (progressing?.['reason'] === 'ProgressDeadlineExceeded') {
+    reasons.push({ text: `${name} exceeded its progress deadline.`, isHopeless: true })
+  }
+  const failed = object.kind === 'Job' ? conditionOf(object, 'Failed') : undefined
+  if (failed?.['status'] === 'True') {
+    const detail = textOf(failed['message']) ?? textOf(failed['reason'])
+    reasons.push({ text: `${name} failed${detail === undefined ? '' : `: ${ended(detail)}`}`, isHopeless: true })
+  }
+  const own = events.filter((event) => isAbout(event, object)).sort(newestFirst)
+  const failure = conditionOf(object, 'ReplicaFailure')
+  const failureText = failure?.['status'] === 'True' ? textOf(failure['message']) : undefined
+  const refusal = failureText ?? (isShort(object) ? messageOf(own, 'FailedCreate') : undefined)
+  if (refusal !== undefined && object.kind !== 'Deployment') {
+    const isQuota = /exceeded quota/.test(refusal)
+    reasons.push({
+      text: `${name} cannot create pods${isQuota ? ' because of a quota' : ''}: ${ended(refusal)}`,
+      isHopeless: false,
+    })
+  }
+  return reasons
+}
+
+/** Whether pods are missing, so that an old event still counts. */
+function isShort(object: KubeObject): boolean {
+  const wanted =
+    numberOf(fieldAt(object, 'spec', 'replicas')) ?? numberOf(fieldAt(object, 'status', 'desiredNumberScheduled')) ?? 1
+  const fields = ['replicas', 'currentNumberScheduled', 'active', 'succeeded']
+  return fields.reduce((sum, field) => sum + (numberOf(fieldAt(object, 'status', field)) ?? 0), 0) < wanted
+}
+
+function podCauses(pod: KubeObject, events: readonly JsonObject[], logs: ReadonlyMap<string, string>): Cause[] {
+  const scheduled = conditionOf(pod, 'PodScheduled')
+  if (scheduled?.['status'] === 'False' && fieldAt(pod, 'spec', 'nodeName') === undefined) {
+    const why = textOf(scheduled['message']) ?? messageOf(events, 'FailedScheduling') ?? 'no node fits.'
+    return [cause(`No node can run {pods}: ${ended(why)}`)]
+  }
+  const found = containersOf(pod).flatMap((container) => containerCauses(container, pod, { events, logs }))
+  if (found.length > 0) return found
+  const phase = textOf(fieldAt(pod, 'status', 'phase'))
+  const volume = phase === 'Pending' ? (messageOf(events, 'FailedMount') ?? messageOf(events, 'FailedAttachVolume')) : undefined
+  if (volume !== undefined) return [cause(`A volume of {pods} cannot be mounted: ${ended(volume)}`)]
+  if (phase !== 'Failed') return []
+  const why = [fieldAt(pod, 'status', 'reason'), fieldAt(pod, 'status', 'message')]
+    .map(textOf)
+    .filter((text) => text !== undefined)
+  return [cause(`The phase of {pods} is Failed${why.length === 0 ? '.' : `: ${ended(why.join(', '))}`}`)]
+}
+
+interface Container {
+  readonly name: string
+  readonly image: string
+  readonly status: JsonObject
+  readonly state: JsonObject
+  readonly isInit: boolean
+}
+
+function containersOf(pod: KubeObject): Container[] {
+  return (['initContainerStatuses', 'containerStatuses'] as const).flatMap((list) =>
+    objectsOf(fieldAt(pod, 'status', list)).map((status) => {
+      const state = fieldOf(status, 'state')
+      return {
+        name: textOf(status['name']) ?? '',
+        image: textOf(status['image']) ?? '',
+        status,
+        state: isObject(state) ? state : {},
+        isInit: list === 'initContainerStatuses',
+      }
+    }),
+  )
+}
+
+interface PodSources {
+  readonly events: readonly JsonObject[]
+  readonly logs: ReadonlyMap<string, string>
+}
+
+const pullReasons = /^(?:ErrImagePull|ImagePullBackOff|RegistryUnavailable|ImageInspectError|InvalidImageName|ErrImageNeverPull)$/
+const hopelessPulls = /^(?:InvalidImageName|ErrImageNeverPull)$/
+
+function containerCauses(container: Container, pod: KubeObject, { events, logs }: PodSources): Cause[] {
+  const { name, image, state, status } = container
+  const waiting = fieldOf(state, 'waiting')
+  const reason = textOf(fieldOf(waiting, 'reason')) ?? ''
+  const message = textOf(fieldOf(waiting, 'message'))
+  if (pullReasons.test(reason)) {
+    const imageText = imageOf(pod, name) ?? image
+    const told = messageOf(events, 'Failed', /pull|image/i) ?? message ?? reason
+    const text = `The image ${imageText} of the container ${name} cannot be pulled in {pods}: ${ended(told)}`
+    return [cause(text, { key: `pull ${imageText} ${name}`, isHopeless: hopelessPulls.test(reason) })]
+  }
+  if (/^CreateContainer(?:Config)?Error$|^RunContainerError$/.test(reason)) {
+    const isMissing = reason === 'CreateContainerConfigError' && /not found|couldn't find key|non-existent/i.test(message ?? '')
+    const text = `The container ${name} cannot be created in {pods}: ${ended(message ?? reason)}`
+    return [cause(text, { isHopeless: isMissing })]
+  }
+  const crash = crashOf(status)
+  if (crash !== undefined) return [crashCause(container, crash, logs.get(`${pod.metadata.name}/${name}`))]
+  const isRunning = isObject(state['running'])
+  if (!isRunning || status['ready'] === true || container.isInit) return []
+  const probe = messageOf(events, 'Unhealthy')
+  return [
+    probe === undefined
+      ? cause(`The container ${name} runs and is not ready in {pods}.`)
+      : cause(`A probe of the container ${name} fails in {pods}: ${ended(probe)}`, { key: `probe ${name}` }),
+  ]
+}
+
+/** As the manifest names it; the status may have an id. */
+function imageOf(pod: KubeObject, name: string): string | undefined {
+  const all = [...objectsOf(fieldAt(pod, 'spec', 'initContainers')), ...objectsOf(fieldAt(pod, 'spec', 'containers'))]
+  return textOf(all.find((container) => container['name'] === name)?.['image'])
+}
+
+/** How it ended, if that was no success and it does not run. */
+function crashOf(status: JsonObject): JsonObject | undefined {
+  const terminated = fieldAt(status, 'state', 'terminated') ?? fieldAt(status, 'lastState', 'terminated')
+  const isBack = isObject(fieldAt(status, 'state', 'running')) && status['ready'] === true
+  if (!isObject(terminated) || isBack || numberOf(terminated['exitCode']) === 0) return undefined
+  return terminated
+}
+
+const shownLines = 5
+const shownCharacters = 600
+
+function crashCause({ name, status }: Container, crash: JsonObject, log: string | undefined): Cause {
+  const [code, restarts] = [numberOf(crash['exitCode']), numberOf(status['restartCount']) ?? 0]
+  const how =
+    crash['reason'] === 'OOMKilled'
+      ? 'was killed because it exceeded its memory limit (OOMKilled)'
+      : `ended with exit code ${code ?? 'unknown'}${numberOf(crash['signal']) ? ` (signal ${String(crash['signal'])})` : ''}`
+  const lines = (log ?? textOf(crash['message']) ?? '')
+    .trimEnd()
+    .split('\n')
+    .slice(-shownLines)
+    .join('\n')
+    .slice(-shownCharacters)
+  const again = restarts === 0 ? '' : restarts === 1 ? ' after 1 restart' : ` after ${restarts} restarts`
+  const text = `The container ${name} ${how} in {pods}${again}.${lines === '' ? '' : ` Its last output: ${lines}`}`
+  return cause(text, { key: `crash ${name} ${how}` })
+}
+
+function ended(text: string): string {
+  const trimmed = text.trim()
+  return /[.!?]$/.test(trimmed) ? trimmed : `${trimmed}.`
+}

@@ -1,0 +1,85 @@
+/** Label selectors of operations, for the API server and for manifests that are not deployed yet. */
+import { fieldOf, type JsonObject, listOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+
+interface Requirement {
+  /** As the API server reads it. */
+  readonly text: string
+  matches(value: string | undefined): boolean
+  readonly key: string
+}
+
+interface LabelSelector {
+  /** Empty: it selects everything. */
+  readonly text: string
+  matches(labels: Readonly<Record<string, unknown>>): boolean
+}
+
+const keyPattern = /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
+const valuePattern = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$/
+
+/**
+ * Parses `{selectors: [{kind, key, values}]}`, which must all hold.
+ *
+ * @throws {Error} for a selector that cannot be understood: leaving one out would select more than is meant
+ */
+export function parseSelectors(labelSelectors: unknown): LabelSelector {
+  const requirements = listOf(fieldOf(labelSelectors, 'selectors')).flatMap((selector) => parseSelector(selector) ?? [])
+  return {
+    text: requirements.map(({ text }) => text).join(','),
+    matches: (labels) =>
+      requirements.every(({ key, matches }) => {
+        const value = Object.hasOwn(labels, key) ? labels[key] : undefined
+        return matches(value === undefined || value === null ? undefined : String(value))
+      }),
+  }
+}
+
+/** Whether a description selects by labels at all. */
+export function hasSelectors(labelSelectors: unknown): boolean {
+  return listOf(fieldOf(labelSelectors, 'selectors')).length > 0
+}
+
+/** Undefined: it holds for everything. */
+function parseSelector(selector: unknown): Requirement | undefined {
+  const kind = textOf(fieldOf(selector, 'kind'))?.toUpperCase()
+  if (kind === 'ANY') return undefined
+  const key = textOf(fieldOf(selector, 'key')) ?? ''
+  const values = listOf(fieldOf(selector, 'values')).map(String)
+  if (!keyPattern.test(key)) throw new Error(`labelSelectors: "${key}" is not the key of a label.`)
+  const wrong = values.find((value) => !valuePattern.test(value))
+  if (wrong !== undefined) throw new Error(`labelSelectors: "${wrong}" is not the value of a label.`)
+  const [first] = values
+  const needsValue = () => {
+    if (first === undefined) throw new Error(`labelSelectors: ${kind} of the label ${key} needs a value.`)
+    return first
+  }
+  const of = (text: string, matches: Requirement['matches']): Requirement => ({ key, text, matches })
+  switch (kind) {
+    case 'EQUALS':
+      return of(`${key}=${needsValue()}`, (value) => value === first)
+    case 'NOT_EQUALS':
+      return of(`${key}!=${needsValue()}`, (value) => value !== first)
+    case 'CONTAINS':
+      needsValue()
+      return of(`${key} in (${values.join(',')})`, (value) => value !== undefined && values.includes(value))
+    case 'NOT_CONTAINS':
+      needsValue()
+      return of(`${key} notin (${values.join(',')})`, (value) => value === undefined || !values.includes(value))
+    case 'EXISTS':
+      return of(key, (value) => value !== undefined)
+    case 'NOT_EXISTS':
+      return of(`!${key}`, (value) => value === undefined)
+    default:
+      throw new Error(
+        `labelSelectors: the kind "${kind ?? ''}" is none of ANY, EQUALS, NOT_EQUALS, CONTAINS, NOT_CONTAINS, EXISTS, NOT_EXISTS.`,
+      )
+  }
+}
+
+/** As the API server reads the `matchLabels` of a workload; undefined where it has others, or none. */
+export function matchLabelsOf(spec: unknown): string | undefined {
+  const labels = fieldOf(fieldOf(spec, 'selector'), 'matchLabels')
+  if (objectsOf([labels]).length === 0) return undefined
+  const pairs = Object.entries(labels as JsonObject).map(([key, value]) => `${key}=${String(value)}`)
+  return pairs.length === 0 ? undefined : pairs.join(',')
+}

@@ -1,0 +1,135 @@
+/** Rights that Fairlead's user needs on an API server, which of them it lacks, and the YAML that grants them. */
+
+import { fieldAt } from '@fairlead/base/json/values.ts'
+import { Document, isScalar, visit } from 'yaml'
+import type { ClusterApi } from './api/cluster-api.ts'
+
+export interface NeededRight {
+  /** Empty for the core group. */
+  readonly group: string
+  readonly resource: string
+  readonly verb: string
+  readonly isClusterWide?: true
+}
+
+const reads = ['get', 'list', 'watch']
+const writes = ['create', 'patch', 'update', 'delete']
+
+/** By group: resources, separated by blanks, with their verbs. */
+const rows: readonly (readonly [group: string, resources: string, verbs: readonly string[], isClusterWide?: true])[] = [
+  ['', 'pods services', [...reads, ...writes]],
+  ['', 'configmaps secrets', ['get', 'list', ...writes]],
+  ['', 'events', ['list', 'watch']],
+  ['', 'pods/log', ['get']],
+  ['apps', 'deployments replicasets statefulsets daemonsets', [...reads, ...writes]],
+  ['apps', 'deployments/scale replicasets/scale statefulsets/scale', ['get', 'patch', 'update']],
+  ['apps', 'controllerrevisions', ['get', 'list']],
+  ['batch', 'jobs cronjobs', [...reads, ...writes]],
+  ['networking.k8s.io', 'ingresses networkpolicies', [...reads, ...writes]],
+  ['metrics.k8s.io', 'pods', ['get', 'list']],
+  ['', 'namespaces', ['list', 'watch'], true],
+  ['apiextensions.k8s.io', 'customresourcedefinitions', ['list'], true],
+]
+
+/** @param hasNamespaces Whether the account names its namespaces: cluster-wide lists are not needed then */
+function neededRights(hasNamespaces: boolean): NeededRight[] {
+  return rows.flatMap(([group, resources, verbs, isClusterWide]) => {
+    if (isClusterWide && hasNamespaces) return []
+    return resources
+      .split(' ')
+      .flatMap((resource) => verbs.map((verb) => ({ group, resource, verb, ...(isClusterWide && { isClusterWide }) })))
+  })
+}
+
+/** Asks the API server about each right. @param namespace Undefined: in all namespaces @throws {ApiError} */
+export async function findMissingRights(api: ClusterApi, namespace: string | undefined): Promise<NeededRight[]> {
+  const needed = neededRights(namespace !== undefined)
+  const allowed = await Promise.all(needed.map((right) => isAllowed(api, right, namespace)))
+  return needed.filter((_, index) => allowed[index] !== true)
+}
+
+async function isAllowed(
+  api: ClusterApi,
+  { group, resource, verb, isClusterWide }: NeededRight,
+  namespace: string | undefined,
+): Promise<boolean> {
+  const [name, subresource] = resource.split('/')
+  const place = isClusterWide ? {} : { namespace: namespace ?? '' }
+  const resourceAttributes = { group, resource: name, ...(subresource && { subresource }), verb, ...place }
+  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } }
+  const answer = await api.post('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', review)
+  return fieldAt(answer, 'status', 'allowed') === true
+}
+
+/** `list, watch pods; get secrets`: what is missing, in few words. */
+export function describeRights(rights: readonly NeededRight[]): string {
+  const byVerbs = Map.groupBy(groupByResource(rights), ({ verbs }) => verbs.join(', '))
+  return [...byVerbs].map(([verbs, of]) => `${verbs} ${of.map(({ resource }) => resource).join(', ')}`).join('; ')
+}
+
+/**
+ * A role with all rights, since applying it replaces one that was granted before, and the user's binding.
+ *
+ * @param user As the API server knows Fairlead
+ * @param namespaces Empty: all
+ */
+export function formatGrant(user: string, namespaces: readonly string[]): string {
+  const rights = neededRights(namespaces.length > 0)
+  const rules = [...Map.groupBy(groupByResource(rights), ({ group, verbs }) => JSON.stringify([group, verbs])).values()].map(
+    (alike) => ({
+      apiGroups: [alike[0]?.group ?? ''],
+      resources: alike.map(({ resource }) => resource),
+      verbs: [...(alike[0]?.verbs ?? [])],
+    }),
+  )
+  const group = 'rbac.authorization.k8s.io'
+  const kind = namespaces.length === 0 ? 'ClusterRole' : 'Role'
+  const places = namespaces.length === 0 ? [{}] : namespaces.map((namespace) => ({ namespace }))
+  return places
+    .flatMap((place) => {
+      const metadata = { name: 'fairlead', ...place }
+      return [
+        { apiVersion: `${group}/v1`, kind, metadata, rules },
+        {
+          apiVersion: `${group}/v1`,
+          kind: `${kind}Binding`,
+          metadata: { ...metadata, name: `fairlead-${user.replaceAll(/[/%]/g, '-')}` },
+          roleRef: { apiGroup: group, kind, name: 'fairlead' },
+          subjects: [subjectOf(user)],
+        },
+      ]
+    })
+    .map(formatObject)
+    .join('---\n')
+}
+
+/** Lists of texts take a line each. */
+function formatObject(object: object): string {
+  const document = new Document(object)
+  visit(document, {
+    Seq(_key, list) {
+      list.flow = list.items.every(isScalar)
+    },
+  })
+  return document.toString({ lineWidth: 0 })
+}
+
+function subjectOf(user: string): Record<string, string> {
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? []
+  if (namespace !== undefined && name !== undefined) return { kind: 'ServiceAccount', namespace, name }
+  return { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }
+}
+
+interface ResourceVerbs {
+  readonly group: string
+  readonly resource: string
+  readonly verbs: readonly string[]
+}
+
+function groupByResource(rights: readonly NeededRight[]): ResourceVerbs[] {
+  return [...Map.groupBy(rights, ({ group, resource }) => `${group}/${resource}`).values()].map((alike) => ({
+    group: alike[0]?.group ?? '',
+    resource: alike[0]?.resource ?? '',
+    verbs: alike.map(({ verb }) => verb),
+  }))
+}

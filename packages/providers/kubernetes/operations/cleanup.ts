@@ -1,0 +1,88 @@
+/** cleanupArtifacts: deletes old versions of what was deployed. */
+import { fieldAt, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { formatFullName } from '../full-name.ts'
+import { kindOfManifest, printKind } from '../kinds.ts'
+import { annotationOf, artifactAnnotations, manifestStrategyOf } from '../manifests/annotations.ts'
+import { manifestsOf, nameOf } from '../manifests/input.ts'
+import { toPriorVersion } from '../manifests/versions.ts'
+import type { KubeObject } from '../objects.ts'
+import { defineManifestOperation, type ManifestRun } from './parts.ts'
+import { removeManifest } from './remove.ts'
+import { namesByNamespace } from './results.ts'
+import { checkChanges, toChange } from './rights.ts'
+import {
+  aboutObject,
+  describeNamespaceProblem,
+  describeObjectPlace,
+  describeTarget,
+  groupAndVersion,
+  type LiveTarget,
+} from './targets.ts'
+
+/** Old versions are rarely in use, so that they are gone at once. */
+const cleanupMs = 60_000
+
+export const cleanupArtifacts = defineManifestOperation({
+  check: (description, account) => [
+    ...new Set(manifestsOf(description).map((manifest) => describeNamespaceProblem(account, namespaceOf(manifest)))),
+  ],
+  changes: (description) =>
+    manifestsOf(description).map((manifest) => ({
+      namespace: namespaceOf(manifest),
+      name: `${printKind(kindOfManifest(manifest))} ${artifactOf(manifest)}`,
+    })),
+  run: cleanUp,
+})
+
+function namespaceOf(manifest: JsonObject): string {
+  return textOf(fieldAt(manifest, 'metadata', 'namespace')) ?? ''
+}
+
+function artifactOf(manifest: JsonObject): string {
+  return annotationOf(manifest, artifactAnnotations.name) ?? nameOf(manifest)
+}
+
+async function cleanUp(running: ManifestRun): Promise<void> {
+  const old: LiveTarget[] = []
+  for (const manifest of manifestsOf(running.description)) old.push(...(await oldVersionsOf(running, manifest)))
+  await checkChanges(running, old.map(toChange))
+  for (const each of old) {
+    await aboutObject(describeTarget(running.account, each), () =>
+      removeManifest(running, each, { propagation: 'Background', limitMs: cleanupMs }),
+    )
+  }
+  const names = old.map(({ name, place }) => ({ name, namespace: place.namespace }))
+  running.run.report({ manifests: null, manifestNamesByNamespace: namesByNamespace(names) })
+}
+
+/** Beyond the newest ones, whose number the manifest gives; never the deployed one itself. */
+async function oldVersionsOf({ account }: ManifestRun, manifest: JsonObject): Promise<LiveTarget[]> {
+  const { maxVersionHistory } = manifestStrategyOf(manifest)
+  const version = annotationOf(manifest, artifactAnnotations.version)
+  if (maxVersionHistory === undefined || version === undefined) return []
+  const [kindName = '', apiVersion = ''] = [manifest['kind'], manifest['apiVersion']].map(textOf)
+  const resource = await account.api.find({ kind: kindName, ...groupAndVersion(apiVersion) })
+  if (resource === undefined) return []
+  const kind = account.kinds.kindOf(kindOfManifest(manifest), resource.isNamespaced)
+  const namespace = resource.isNamespaced ? namespaceOf(manifest) : ''
+  const artifact = artifactOf(manifest)
+  const objects = await aboutObject(describeObjectPlace(account, `${kind.name} ${artifact}`, namespace), () =>
+    account.api.list(resource, { namespace, metadataOnly: true }),
+  )
+  const others = objects
+    .filter((object) => toPriorVersion(object, artifact) !== undefined && object.metadata.name !== nameOf(manifest))
+    .sort((one, other) => createdOf(other).localeCompare(createdOf(one)) || numberOf(other, artifact) - numberOf(one, artifact))
+  return others.slice(Math.max(1, maxVersionHistory) - 1).map((live) => {
+    const { name } = live.metadata
+    const typed = { ...live, kind: kindName, apiVersion }
+    return { name: formatFullName(kind, name), kind, place: { resource, namespace, name }, live: typed }
+  })
+}
+
+function createdOf({ metadata }: KubeObject): string {
+  return metadata.creationTimestamp ?? ''
+}
+
+function numberOf(object: KubeObject, artifact: string): number {
+  return toPriorVersion(object, artifact)?.number ?? 0
+}

@@ -1,0 +1,116 @@
+/** Common parts of the operations on Kubernetes: their accounts, checks and errors. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { backOffMs } from '@fairlead/base/concurrency/back-off.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { accountOf } from '@fairlead/ports/cloud-values.ts'
+import type { OperationRun, OperationType } from '../../infrastructure/operation-type.ts'
+import { isApiError, isPassing } from '../api/api-error.ts'
+import { parseFullName } from '../full-name.ts'
+import { printKind } from '../kinds.ts'
+import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
+
+/** A description, and what its operation works with. */
+export interface ManifestRun {
+  readonly parts: KubernetesParts
+  readonly account: KubernetesAccount
+  readonly description: JsonObject
+  readonly run: Pick<OperationRun, 'id' | 'user' | 'signal' | 'note' | 'report'>
+}
+
+export type KubernetesOperation = (parts: KubernetesParts) => OperationType
+
+/** Sentences; conditions that do not hold are none. */
+export type ManifestProblems = readonly (string | false | undefined)[]
+
+interface ManifestOperation {
+  /** What is wrong beyond the account; the account exists. */
+  readonly check: (description: JsonObject, account: KubernetesAccount) => ManifestProblems
+  /** Applications that it names; owners of live objects are checked when it runs. */
+  readonly applications?: (description: JsonObject) => readonly string[]
+  readonly accounts?: (description: JsonObject) => readonly string[]
+  /** Full names of the objects that it changes, each with its namespace; none: it waits for no other operation. */
+  readonly changes: (description: JsonObject) => readonly ChangedName[]
+  readonly run: (running: ManifestRun) => Promise<void>
+}
+
+export interface ChangedName {
+  /** Empty for cluster-wide objects; undefined: that of manifests that name none. */
+  readonly namespace: string | undefined
+  readonly name: string
+}
+
+export function defineManifestOperation(body: ManifestOperation): KubernetesOperation {
+  return (parts) => ({
+    check(description) {
+      const name = accountOf(description)
+      if (name === undefined) return ['account: it is missing (account.empty).']
+      const account = parts.account(name)
+      if (account === undefined) return [`account: "${name}" does not exist (account.notFound).`]
+      try {
+        return body.check(description, account).filter((problem) => problem !== false && problem !== undefined)
+      } catch (error) {
+        return [(error as Error).message]
+      }
+    },
+    applications: (description) => body.applications?.(description) ?? [],
+    ...(body.accounts !== undefined && { accounts: body.accounts }),
+    order: (description) => {
+      const name = accountOf(description)
+      const place = `kubernetes/${name}`
+      const usual = (name === undefined ? undefined : parts.account(name)?.defaultNamespace) ?? 'default'
+      return body.changes(description).map((changed) => `${place}/${changed.namespace ?? usual}/${orderName(changed.name)}`)
+    },
+    run: (description, run) =>
+      // All of it waits for the API server, which may take long.
+      run.aside(() => carryOut(parts, body, { description, run })),
+  })
+}
+
+const outagePauses = { firstMs: 500, longestMs: 5000 }
+/** An attempt that took longer has got answers: its outage is a new one. */
+const longAttemptMs = 10 * 60_000
+
+/** An API server that restarts fails no operation: it begins again, as after a crash. */
+async function carryOut(
+  parts: KubernetesParts,
+  body: ManifestOperation,
+  { description, run }: Pick<ManifestRun, 'description' | 'run'>,
+): Promise<void> {
+  const { steady } = parts.context
+  const { outageMs } = parts.settings
+  let awaySinceMs: number | undefined
+  for (let round = 0; ; round++) {
+    const startMs = steady()
+    try {
+      return await body.run({ parts, account: requireAccount(parts, description), description, run })
+    } catch (error) {
+      if (awaySinceMs === undefined || steady() - startMs > longAttemptMs) awaySinceMs = steady()
+      if (run.signal.aborted || !isAway(error) || steady() - awaySinceMs > outageMs) throw toTaskError(error, run.signal)
+      if (round === 0) run.note('The API server does not answer; trying again …')
+    }
+    await sleep(backOffMs(outagePauses, round), undefined, { signal: run.signal })
+  }
+}
+
+/** No answer, too many requests, or a server that is not ready; other faults repeat themselves. */
+function isAway(error: unknown): boolean {
+  return [error, (error as Error).cause].some((each) => isApiError(each, 0, 429, 503))
+}
+
+function orderName(name: string): string {
+  const full = parseFullName(name)
+  return full === undefined ? name : `${printKind(full)} ${full.name}`
+}
+
+function requireAccount(parts: KubernetesParts, description: JsonObject): KubernetesAccount {
+  const name = accountOf(description) ?? ''
+  const account = parts.account(name)
+  if (account === undefined) throw new Error(`The account "${name}" does not exist.`)
+  return account
+}
+
+/** While Fairlead stops, a call that breaks off is no failure: the operation runs again. */
+function toTaskError(error: unknown, signal: AbortSignal): unknown {
+  const cause = error instanceof Error ? error.cause : undefined
+  return signal.aborted && (isPassing(error) || isPassing(cause)) ? signal.reason : error
+}

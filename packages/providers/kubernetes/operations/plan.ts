@@ -1,0 +1,137 @@
+/** Difference between manifests and what is deployed, by a dry run; nothing is written. */
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { OperationRun } from '../../infrastructure/operation-type.ts'
+import { isApiError } from '../api/api-error.ts'
+import { fieldManager } from '../manifests/annotations.ts'
+import { diffObjects, type FieldChange, withMaskedValues } from '../manifests/diff.ts'
+import { withField, withoutField } from '../manifests/edit.ts'
+import { withoutFieldsOf } from '../manifests/managed-fields.ts'
+import { isSecret } from '../manifests/secrets.ts'
+import type { KubeObject } from '../objects.ts'
+import { loadLive, preparedPlace } from './apply.ts'
+import { applyFromClient } from './client-apply.ts'
+import { deployedApplications, describeDeployProblems } from './deploy.ts'
+import { deployFieldsOf } from './deploy-fields.ts'
+import { defineManifestOperation, type ManifestRun } from './parts.ts'
+import { type Preparation, prepare } from './prepare.ts'
+import { type PreparedManifest, toWire } from './prepared.ts'
+import { checkChanges } from './rights.ts'
+import { planTakeover } from './take-over.ts'
+import { VersionLists } from './version-lists.ts'
+
+export interface Difference {
+  readonly account: string
+  /** Empty for cluster-wide objects. */
+  readonly namespace: string
+  /** Full name. */
+  readonly name: string
+  readonly change: 'create' | 'update' | 'none' | 'error'
+  readonly fields: readonly FieldChange[]
+  /** Full name of the version that a new one is compared with. */
+  readonly comparedWith?: string
+  /** Why it cannot be deployed. */
+  readonly message?: string
+}
+
+/** Takes the description of deployManifest. */
+export const planManifest = defineManifestOperation({
+  check: describeDeployProblems,
+  applications: deployedApplications,
+  changes: () => [],
+  run: async (running) => running.run.report({ differences: await planManifests(running) }),
+})
+
+/** The user needs the same rights as for the deployment. @throws {Error} for people, where the manifests cannot be prepared */
+export async function planManifests(
+  planned: Omit<ManifestRun, 'run'> & { readonly run: Pick<OperationRun, 'id' | 'user' | 'signal'> },
+): Promise<Difference[]> {
+  const running: ManifestRun = { ...planned, run: { ...planned.run, note: () => {}, report: () => {} } }
+  const preparation = await prepare(running, deployFieldsOf(running.description))
+  await checkChanges(running, preparation.services)
+  const differences: Difference[] = []
+  for (const prepared of preparation.manifests) differences.push(await planOne(running, prepared, preparation))
+  return differences
+}
+
+async function planOne(running: ManifestRun, prepared: PreparedManifest, preparation: Preparation): Promise<Difference> {
+  const { name, namespace, resource } = prepared
+  const place = { account: running.account.settings.name, namespace, name }
+  try {
+    const live = isPlaceLess(prepared, preparation) ? undefined : await loadLive(running.account, prepared)
+    await checkChanges(running, [{ name, isNamespaced: resource.isNamespaced, live }])
+    const next = isPlaceLess(prepared, preparation) ? prepared.manifest : await dryRun(running, prepared, live)
+    const { base, comparedWith } = await baseOf(running, prepared, live)
+    const changes = diffObjects(comparable(base, prepared), comparable(next, prepared))
+    const fields = isSecret(prepared.manifest) ? withMaskedValues(changes) : changes
+    const change = live === undefined ? 'create' : fields.length === 0 ? 'none' : 'update'
+    return { ...place, change, fields, ...(comparedWith !== undefined && { comparedWith }) }
+  } catch (error) {
+    if (running.run.signal.aborted) throw error
+    return { ...place, change: 'error', fields: [], message: (error as Error).message }
+  }
+}
+
+/** Whether its kind or namespace is created by the same deployment. */
+function isPlaceLess({ isPlanned, namespace }: PreparedManifest, { manifests }: Preparation): boolean {
+  return isPlanned || manifests.some(({ kind, objectName }) => kind.name === 'namespace' && objectName === namespace)
+}
+
+async function dryRun(running: ManifestRun, prepared: PreparedManifest, live: KubeObject | undefined): Promise<JsonObject> {
+  const { api } = running.account
+  const { resource, namespace, strategy, objectName, manifest } = prepared
+  const options = { fieldManager, dryRun: true }
+  const wire = toWire(prepared)
+  if (objectName === undefined) return api.create(resource, namespace, wire, options)
+  if (strategy.recreates && live !== undefined) return manifest
+  if (strategy.replaces && live !== undefined) {
+    return api.replace(
+      preparedPlace(prepared),
+      withField(wire, ['metadata', 'resourceVersion'], live.metadata.resourceVersion),
+      options,
+    )
+  }
+  if (strategy.clientSide) return applyFromClient(running, prepared, live, { dryRun: true })
+  const force = strategy.serverSide !== 'conflicts-fail'
+  const dropped = live === undefined ? undefined : (await planTakeover(running, prepared, live)).dropped
+  try {
+    const applied = await api.patch(preparedPlace(prepared), wire, { ...options, type: 'apply', force })
+    return dropped === undefined ? applied : (withoutFieldsOf(applied, dropped) as JsonObject)
+  } catch (error) {
+    if (isApiError(error, 405, 415)) return manifest
+    throw error
+  }
+}
+
+/** A new version is compared with the one before it. */
+async function baseOf(
+  running: ManifestRun,
+  prepared: PreparedManifest,
+  live: KubeObject | undefined,
+): Promise<{ readonly base: JsonObject; readonly comparedWith?: string }> {
+  if (live !== undefined) return { base: live }
+  const { resource, namespace, artifact, kind, isPlanned } = prepared
+  if (!prepared.isNewVersion || isPlanned) return { base: {} }
+  const { account } = running
+  const previous = await new VersionLists(account).newestName({ resource, namespace, artifactName: String(artifact['name']) })
+  const before = previous === undefined ? undefined : await account.api.get({ resource, namespace, name: previous })
+  if (before === undefined) return { base: {} }
+  const comparedWith = `${kind.name} ${previous}`
+  const isOpen = await checkChanges(running, [{ name: comparedWith, isNamespaced: resource.isNamespaced, live: before }]).then(
+    () => true,
+    () => false,
+  )
+  // That of another application is not shown.
+  return isOpen ? { base: before, comparedWith } : { base: {} }
+}
+
+/** Versions differ in name and number, which is no difference of content. */
+function comparable(object: JsonObject, { isNewVersion, objectName }: PreparedManifest): JsonObject {
+  if (!isNewVersion && objectName !== undefined) return object
+  const sequence = 'moniker.spinnaker.io/sequence'
+  const paths = [
+    ['metadata', 'name'],
+    ['metadata', 'labels', sequence],
+    ['spec', 'template', 'metadata', 'labels', sequence],
+  ]
+  return paths.reduce((left, path) => withoutField(left, path), object)
+}

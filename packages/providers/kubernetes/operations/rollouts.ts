@@ -1,0 +1,190 @@
+/** undoRolloutManifest, pauseRolloutManifest, resumeRolloutManifest and rollingRestartManifest. */
+import { isDeepStrictEqual } from 'node:util'
+import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  annotationOf,
+  lastAppliedAnnotation,
+  restartedAnnotation,
+  revisionAnnotation,
+  undoManager,
+  writtenByAnnotation,
+} from '../manifests/annotations.ts'
+import { withoutField } from '../manifests/edit.ts'
+import { matchLabelsOf } from '../manifests/selectors.ts'
+import { isOwnedBy, type KubeObject } from '../objects.ts'
+import { applicationAnnotation } from '../owner.ts'
+import { defineManifestOperation, type KubernetesOperation, type ManifestRun } from './parts.ts'
+import { requireChangeable } from './rights.ts'
+import {
+  aboutObject,
+  type Capability,
+  describeTargetProblems,
+  type LiveTarget,
+  namedManifest,
+  type ObjectPatch,
+  patchTarget,
+} from './targets.ts'
+
+interface Workload extends LiveTarget {
+  /** For messages. */
+  readonly subject: string
+}
+
+interface RolloutOperation extends Capability {
+  readonly check?: (description: JsonObject) => string | undefined
+  readonly run: (running: ManifestRun, workload: Workload) => Promise<void>
+}
+
+const restartable = ['deployment', 'statefulSet', 'daemonSet']
+
+export const undoRolloutManifest = rolloutOperation({
+  kinds: restartable,
+  operation: 'undo a rollout of',
+  check: ({ revision, numRevisionsBack }) =>
+    numberOf(revision) === undefined && numberOf(numRevisionsBack) === undefined
+      ? 'revision: name a revision, or how many to go back in numRevisionsBack (revision.empty).'
+      : undefined,
+  run: undo,
+})
+
+export const pauseRolloutManifest = rolloutOperation({ kinds: ['deployment'], operation: 'pause', run: pausing(true) })
+export const resumeRolloutManifest = rolloutOperation({ kinds: ['deployment'], operation: 'resume', run: pausing(false) })
+export const rollingRestartManifest = rolloutOperation({ kinds: restartable, operation: 'restart', run: restart })
+
+function rolloutOperation({ check, run, ...capability }: RolloutOperation): KubernetesOperation {
+  return defineManifestOperation({
+    check: (description, account) => [...describeTargetProblems(account, namedManifest(description)), check?.(description)],
+    changes: (description) => [namedManifest(description)],
+    run: async (running) => run(running, await requireChangeable(running, namedManifest(running.description), capability)),
+  })
+}
+
+function pausing(isPaused: boolean): RolloutOperation['run'] {
+  return async (running, workload) => {
+    if (isTrue(fieldAt(workload.live, 'spec', 'paused')) === isPaused) return
+    await patchWorkload(running, workload, { body: { spec: { paused: isPaused } } })
+  }
+}
+
+async function restart(running: ManifestRun, workload: Workload): Promise<void> {
+  checkNotPaused(workload, 'restarted')
+  const { id } = running.run
+  if (annotationOf(workload.live, writtenByAnnotation) === id) return
+  const now = `${new Date(running.parts.now()).toISOString().slice(0, 19)}Z`
+  const body = {
+    metadata: { annotations: { [writtenByAnnotation]: id } },
+    spec: { template: { metadata: { annotations: { [restartedAnnotation]: now } } } },
+  }
+  await patchWorkload(running, workload, { body })
+}
+
+function checkNotPaused({ live, subject }: Workload, word: string): void {
+  if (!isTrue(fieldAt(live, 'spec', 'paused'))) return
+  throw new Error(`${subject} is paused, so that it cannot be ${word}. Resume its rollout first.`)
+}
+
+interface Revision {
+  readonly number: number
+  /** Undefined: the workload has it already. */
+  readonly change: ObjectPatch | undefined
+}
+
+async function undo(running: ManifestRun, workload: Workload): Promise<void> {
+  checkNotPaused(workload, 'rolled back')
+  // Another undo would go to another revision.
+  if (annotationOf(workload.live, writtenByAnnotation) === running.run.id) return
+  const isDeployment = workload.kind.name === 'deployment'
+  const revisions = isDeployment ? await templatesOf(running, workload) : await controllerRevisionsOf(running, workload)
+  const { number, change } = chooseRevision(
+    revisions.sort((one, other) => one.number - other.number),
+    running.description,
+    workload.subject,
+  )
+  if (change === undefined) return
+  running.run.note(`Rolling ${workload.subject} back to revision ${number} …`)
+  await patchWorkload(running, workload, { ...change, fieldManager: undoManager })
+}
+
+function chooseRevision(revisions: readonly Revision[], { revision, numRevisionsBack }: JsonObject, subject: string): Revision {
+  const wanted = numberOf(revision)
+  if (wanted !== undefined) {
+    const found = revisions.find(({ number }) => number === wanted)
+    if (found !== undefined) return found
+    const known = revisions.map(({ number }) => number).join(', ')
+    throw new Error(`${subject} has no revision ${wanted}; it has ${known || 'none'}.`)
+  }
+  const back = numberOf(numRevisionsBack) ?? 0
+  const found = Number.isInteger(back) && back >= 0 ? revisions.at(-1 - back) : undefined
+  if (found !== undefined) return found
+  throw new Error(`${subject} has ${revisions.length} revisions, so that it cannot go back ${back}.`)
+}
+
+const hashLabel = ['metadata', 'labels', 'pod-template-hash']
+
+/** Annotations of replica sets that a rollback does not bring back; above all, the owner stays. */
+const ownOfRevision: ReadonlySet<string> = new Set([
+  applicationAnnotation,
+  lastAppliedAnnotation,
+  revisionAnnotation,
+  writtenByAnnotation,
+  'deployment.kubernetes.io/revision-history',
+  'deployment.kubernetes.io/desired-replicas',
+  'deployment.kubernetes.io/max-replicas',
+  'deprecated.deployment.rollback.to',
+])
+
+/** The replica sets of a deployment. */
+async function templatesOf(running: ManifestRun, workload: Workload): Promise<Revision[]> {
+  const current = fieldAt(workload.live, 'spec', 'template')
+  const owned = await listOwned(running, workload, 'replicaSet')
+  return owned.flatMap((replicaSet): Revision[] => {
+    const number = Number(replicaSet.metadata.annotations?.[revisionAnnotation] ?? Number.NaN)
+    if (!Number.isInteger(number)) return []
+    const template = withoutEmptyLabels(withoutField(objectOf(fieldAt(replicaSet, 'spec', 'template')), hashLabel))
+    if (isDeepStrictEqual(template, withoutEmptyLabels(objectOf(current)))) return [{ number, change: undefined }]
+    const kept = Object.entries(replicaSet.metadata.annotations ?? {}).filter(([key]) => !ownOfRevision.has(key))
+    const annotations = {
+      ...workload.live.metadata.annotations,
+      ...Object.fromEntries(kept),
+      [writtenByAnnotation]: running.run.id,
+    }
+    const body = [
+      { op: 'replace', path: '/spec/template', value: template },
+      { op: 'add', path: '/metadata/annotations', value: annotations },
+    ]
+    return [{ number, change: { body, type: 'json' } }]
+  })
+}
+
+function withoutEmptyLabels(template: JsonObject): JsonObject {
+  const labels = fieldAt(template, 'metadata', 'labels')
+  return Object.keys(objectOf(labels)).length === 0 ? withoutField(template, ['metadata', 'labels']) : template
+}
+
+/** The controller revisions of stateful sets and daemon sets. */
+async function controllerRevisionsOf(running: ManifestRun, workload: Workload): Promise<Revision[]> {
+  const current = textOf(fieldAt(workload.live, 'status', 'updateRevision'))
+  const owned = await listOwned(running, workload, 'controllerRevision')
+  const newest = Math.max(...owned.map((each) => numberOf(each['revision']) ?? 0))
+  return owned.flatMap((each): Revision[] => {
+    const number = numberOf(each['revision'])
+    if (number === undefined) return []
+    // Daemon sets do not report which one is current: it is the newest.
+    const isCurrent = current === undefined ? number === newest : each.metadata.name === current
+    const annotations = { [writtenByAnnotation]: running.run.id }
+    const body = { ...objectOf(each['data']), metadata: { annotations } }
+    return [{ number, change: isCurrent ? undefined : { body, type: 'strategic' } }]
+  })
+}
+
+async function listOwned({ account }: ManifestRun, { live, place, subject }: Workload, kind: string): Promise<KubeObject[]> {
+  const resource = await account.api.find({ kind, group: 'apps' })
+  if (resource === undefined) throw new Error(`${subject}: the API server has no kind ${kind}.`)
+  const labelSelector = matchLabelsOf(live['spec'])
+  const listed = await aboutObject(subject, () => account.api.list(resource, { namespace: place.namespace, labelSelector }))
+  return listed.filter((object) => isOwnedBy(object, live))
+}
+
+async function patchWorkload(running: ManifestRun, workload: Workload, patch: ObjectPatch): Promise<void> {
+  running.account.lists.observe(await patchTarget(running, workload, patch))
+}

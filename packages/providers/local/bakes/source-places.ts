@@ -1,0 +1,56 @@
+/** Files and folders of this machine that a builder reads to fetch the sources of a bake. */
+import { readFileSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { isWithin } from '@fairlead/base/outside/builder-process.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import type { Source } from './plan.ts'
+
+/** State, sockets and configuration of the machine. */
+const closed = ['/etc', '/proc', '/run', '/sys']
+
+interface SourceSurroundings {
+  readonly dataDir: string
+  /** Folder of the operator, also in the data directory. */
+  readonly packages: string
+  /** Who fetches them. */
+  readonly uid: number | undefined
+}
+
+/** @throws {PortError} 400 for a path that bakes may not take */
+export function placesOfSources(sources: readonly Source[], surroundings: SourceSurroundings): string[] {
+  return sources.flatMap((source) => {
+    const path = source.kind === 'git' ? localPathOf(source.url) : source.path
+    if (path !== undefined) return [checkPath(path, surroundings)]
+    return source.kind === 'git' && !/^(?:https?|git):/.test(source.url) ? sshFoldersOf(surroundings.uid) : []
+  })
+}
+
+function localPathOf(url: string): string | undefined {
+  return /^(?:file:\/\/)?(\/.*)$/.exec(url)?.[1]
+}
+
+/** Its keys and known hosts, where SSH looks for them. */
+function sshFoldersOf(uid: number | undefined): string[] {
+  const entries = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+  const home = entries.find((entry) => entry[2] === String(uid))?.[5]
+  return home === undefined ? [] : [join(home, '.ssh')]
+}
+
+function checkPath(path: string, { dataDir, packages }: SourceSurroundings): string {
+  const way = wayTo(path)
+  if (isWithin(way, wayTo(packages))) return path
+  const place = [wayTo(dataDir), ...closed].find((each) => isWithin(way, each) || isWithin(each, way))
+  if (place === undefined) return path
+  throw new PortError(400, `${path} cannot be a source: it lies in ${place}, or contains it. Name a directory beside it.`)
+}
+
+/** Without links; what does not exist is reported by the builder. */
+function wayTo(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}

@@ -1,0 +1,105 @@
+/** The image that a server group or job is to have: of this machine, or of a registry. */
+import { basename } from 'node:path'
+import { definedOf } from '@fairlead/base/json/values.ts'
+import { ImageFile } from '@fairlead/ports/image-file.ts'
+import type { ImageStore, StoredImage } from '../../images/image-store.ts'
+import { type ContainerPlan, isContainerImage } from '../containers.ts'
+import type { LocalGroup } from '../desired.ts'
+import { findImage } from '../local-images.ts'
+import type { ProgramImage } from '../program.ts'
+import type { OperationParts, Running, TargetPlace } from './parts.ts'
+
+export interface GivenImage extends Pick<StoredImage, 'id' | 'name' | 'version' | 'digest'> {
+  readonly program: ProgramImage
+  readonly stored: StoredImage | undefined
+  /** Id of what was pulled for it. */
+  readonly pulledId?: string | undefined
+}
+
+interface ImageUse {
+  readonly place: TargetPlace
+  /** For containers whose image does not set it. */
+  readonly usually?: Pick<ContainerPlan, 'network'>
+  /** Wins over what the image says. */
+  readonly given?: Pick<ContainerPlan, 'network' | 'port'> | undefined
+  readonly cloned?: LocalGroup | undefined
+  /** Has the image, if the account of the place does not. */
+  readonly imageAccount?: string | undefined
+}
+
+/**
+ * As the account of the server group or job has it, also for a clone from another account. A tag is resolved here, once.
+ *
+ * @throws {Error} that says what to do
+ */
+export async function loadImage(id: string, use: ImageUse, running: Running): Promise<GivenImage> {
+  const { place, usually, given, cloned, imageAccount } = use
+  const stored = findImageAt(id, place, running.images, imageAccount)
+  if (stored !== undefined && stored.program.container === undefined) return { ...stored, stored }
+  if (stored === undefined && !isContainerImage(id)) throw new Error(describeMissingImage(id, place, running.images))
+  const program = stored?.program ?? ImageFile.parse({ container: { image: id } })
+  const file = { image: id, ...usually, ...program.container, ...definedOf({ ...given }) }
+  const { containers, run } = running
+  const kept = cloned?.image.id === id && cloned.account === place.account.name ? cloned.program.container : undefined
+  const { container, digest, pulledId } = await run.aside(() =>
+    containers.resolve(place.account.name, { ...file, ...definedOf({ image: kept?.reference }) }, run.signal),
+  )
+  run.note(`The image ${file.image} is ${container.reference}.`)
+  const name = basename(id).split(/[:@]/)[0] ?? id
+  return {
+    ...(stored ?? { id, name, version: digest, digest }),
+    stored,
+    program: { ...program, resolved: { ...container, image: file.image } },
+    pulledId,
+  }
+}
+
+/** Why the account cannot run it, a sentence. */
+export function problemOfImage(
+  id: string,
+  place: TargetPlace,
+  { containers, images }: OperationParts,
+  imageAccount?: string,
+): string | undefined {
+  const image = findImageAt(id, place, images, imageAccount)
+  if (image === undefined && !isContainerImage(id)) return describeMissingImage(id, place, images)
+  const isContainer = image === undefined || image.program.container !== undefined
+  const problem = isContainer ? containers.problemOf(place.account.name) : undefined
+  return problem && `imageId: "${id}" is the image of a container. ${problem}`
+}
+
+/** As the account has it, else as the one that is named. @throws {Error} when they have different contents */
+function findImageAt(
+  id: string,
+  { account, region }: TargetPlace,
+  images: ImageStore,
+  imageAccount = account.name,
+): StoredImage | undefined {
+  const own = findImage(images, id, account.name)
+  const given = findImage(images, id, imageAccount)
+  if (own !== undefined && given !== undefined && own.digest !== given.digest) {
+    throw new Error(
+      `imageId: "${id}" of ${account.name} has another content than that of ${imageAccount}: give the new one another version.`,
+    )
+  }
+  const image = own ?? given
+  return image?.regions?.includes(region.name) === false ? undefined : image
+}
+
+function describeMissingImage(id: string, { account, region }: TargetPlace, images: ImageStore): string {
+  const hint =
+    images.named(id).length > 0
+      ? 'Another account has it: promote it from there, or name that account in "imageAccount".'
+      : 'An image of a registry is named in full, such as docker.io/library/nginx:1.27.'
+  return `imageId: the image "${id}" does not exist for the account ${account.name} in ${region.name}. ${hint}`
+}
+
+/** The account has the image from now on; what was pulled is removed after its last use. */
+export function noteImage(
+  { stored, pulledId: imageId, program }: GivenImage,
+  account: string,
+  { desired, images }: OperationParts,
+): void {
+  if (stored !== undefined) images.share(stored, account)
+  if (imageId !== undefined) desired.put('pulls', { account, region: '', name: program.resolved?.reference ?? '', imageId })
+}

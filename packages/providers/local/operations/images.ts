@@ -1,0 +1,70 @@
+/** upsertImageTags and deleteImage. */
+
+import { type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
+import { accountOf } from '@fairlead/ports/cloud-values.ts'
+import { z } from 'zod'
+import type { StoredImage } from '../../images/image-store.ts'
+import { findImage, ownersOf, removeImage } from '../local-images.ts'
+import { defineOperation, type LocalOperations, type OperationParts, optionalTextPart, textMap, textsField } from './parts.ts'
+
+const Names = z.object({
+  imageNames: textsField,
+  amiName: optionalTextPart,
+  imageName: optionalTextPart,
+  imageId: optionalTextPart,
+})
+
+const upsertImageTags = defineOperation({
+  fields: { ...Names.shape, tags: textMap },
+  accounts: (description, parts) => ownersOfEach(namesOf(Names.safeParse(description).data ?? {}), description, parts),
+  check: ({ fields, description, images }) => {
+    const names = namesOf(fields)
+    return [
+      names.length === 0 && 'imageNames: it is missing or empty.',
+      names.map((name) => find(name, description, images) === undefined && `imageNames: the image "${name}" does not exist.`),
+    ]
+  },
+  run: ({ fields, description, images, run, change }) => {
+    change(() => {
+      for (const name of namesOf(fields)) {
+        const image = find(name, description, images)
+        if (image !== undefined) images.setTags(image, fields.tags ?? {})
+        run.note(image === undefined ? `The image ${name} does not exist any more.` : `Tagged ${image.id}.`)
+      }
+    })
+  },
+})
+
+const deleteImage = defineOperation({
+  fields: { imageId: optionalTextPart },
+  accounts: (description, parts) => ownersOfEach(textsOf([description['imageId']]), description, parts),
+  check: ({ fields }) => [fields.imageId === undefined && 'imageId: it is missing.'],
+  run: ({ fields: { imageId = '' }, description, images, desired, run }) => {
+    const image = find(imageId, description, images)
+    if (image === undefined) return run.note(`The image ${imageId} does not exist: nothing is to be done.`)
+    removeImage(image, images, desired)
+    run.note(`Deleted the image ${image.id}.`)
+  },
+})
+
+/** The image as the account in the description has it. */
+function find(name: string, description: JsonObject, images: OperationParts['images']): StoredImage | undefined {
+  const account = accountOf(description)
+  return account === undefined ? undefined : findImage(images, name, account)
+}
+
+function ownersOfEach(names: readonly string[], description: JsonObject, { images, settings }: OperationParts): string[] {
+  return names.flatMap((name) => {
+    const image = find(name, description, images)
+    return image === undefined ? [] : ownersOf(image, settings)
+  })
+}
+
+function namesOf({ imageNames, imageName, amiName, imageId }: Partial<z.output<typeof Names>>): string[] {
+  return imageNames ?? [imageName ?? amiName ?? imageId].filter((name) => name !== undefined)
+}
+
+export const localImageOperations: LocalOperations = {
+  upsertImageTags,
+  deleteImage,
+}

@@ -1,0 +1,151 @@
+/** runJob and destroyJob: commands that run once. */
+
+import { definedOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { describeNameProblem } from '@fairlead/base/names/moniker.ts'
+import { describeRefusal } from '@fairlead/base/settings/standalone.ts'
+import { Command, ImageFile } from '@fairlead/ports/image-file.ts'
+import { z } from 'zod'
+import type { LocalJob } from '../desired.ts'
+import { toProgram } from '../program.ts'
+import { confineCommand } from '../program-sandbox.ts'
+import { sealSecrets } from '../program-secrets.ts'
+import { checkInstanceType, defaultInstanceType } from './create.ts'
+import { type GivenImage, loadImage, noteImage, problemOfImage } from './given-image.ts'
+import {
+  defineOperation,
+  type LocalOperations,
+  type LocalSubmission,
+  numeric,
+  optionalField,
+  optionalTextPart,
+  overridesOf,
+  placeOf,
+  programFields,
+  type Running,
+  type TargetPlace,
+  textMap,
+} from './parts.ts'
+
+const command = optionalField(z.union([Command, z.string().trim().min(1)]))
+  .transform((value) => (typeof value === 'string' ? ['sh', '-c', value] : value))
+  .pipe(Command.optional())
+
+const JobFields = z.object({
+  ...programFields,
+  application: optionalTextPart,
+  name: optionalTextPart,
+  imageId: optionalTextPart,
+  image: z.unknown().optional(),
+  command,
+  cmd: command,
+  labels: textMap,
+  instanceType: optionalTextPart,
+  runtimeLimitSecs: optionalField(numeric(z.number().min(1))),
+})
+type JobFields = z.output<typeof JobFields>
+
+const runJob = defineOperation({
+  fields: JobFields.shape,
+  resources: ({ application }) => [application],
+  check: (submission) => {
+    const { fields, users, context } = submission
+    const place = placeOf(submission)
+    const isCommand = imageIdOf(fields) === undefined
+    return [
+      fields.application === undefined ? 'application: it is missing.' : describeNameProblem({ app: fields.application }),
+      !isCommand && problemOfImage(imageIdOf(fields) ?? '', place, submission),
+      isCommand && commandOf(fields) === undefined && 'command: it is missing, and no image says what is to run.',
+      isCommand && context.settings.bakery?.allowsCommands !== true && `command: ${describeRefusal('A job without an image')}`,
+      checkInstanceType(fields, place),
+      users.problemOf(place.account.name),
+    ]
+  },
+  run: (running) => running.containers.holding(() => startJob(running)),
+})
+
+async function startJob(running: Running<JobFields>): Promise<void> {
+  const { desired, run, change, context, settings, variables } = running
+  const place = placeOf(running)
+  const imageId = imageIdOf(running.fields)
+  const image = imageId === undefined ? undefined : await loadImage(imageId, { place, usually: { network: 'own' } }, running)
+  const order = toJob(running, place, image)
+  const { id, account, region, application, program, name } = order
+  const use = { application, account, user: run.user, place: `job ${name} in ${account}/${region}` }
+  const sealed = await sealSecrets(program, use, { secrets: context.secrets, variables, run })
+  // What an image starts is a program of the account, as in a server group.
+  const confined = image === undefined ? await confineCommand(running, { ...order, readable: settings.readable }) : undefined
+  const job = { ...order, sealed, ...definedOf({ confined }) }
+  change(() => {
+    if (image !== undefined) noteImage(image, account, running)
+    desired.put('jobs', job)
+    run.note(`Starting the job ${id} in ${account}/${region}.`)
+    run.report({
+      serverGroupNames: [],
+      serverGroupNameByRegion: {},
+      messages: [],
+      deployedNames: [id],
+      deployedNamesByLocation: { [region]: [id] },
+      createdArtifacts: [],
+      deployments: [],
+    })
+  })
+}
+
+const destroyJob = defineOperation({
+  fields: { jobName: optionalTextPart, jobId: optionalTextPart },
+  resources: ({ jobName, jobId, application }, { desired }) => {
+    const job = desired.get('jobs', textOf(jobId) ?? textOf(jobName) ?? '')
+    return [application, job?.application]
+  },
+  check: (submission) => {
+    placeOf(submission)
+    return [(submission.fields.jobId ?? submission.fields.jobName) === undefined && 'jobName: it is missing.']
+  },
+  run: (running) => {
+    const { fields, desired, run, change } = running
+    const { account, region } = placeOf(running)
+    const id = fields.jobId ?? fields.jobName ?? ''
+    const job = desired.get('jobs', id)
+    const isHere = job?.account === account.name && job.region === region.name && job.leavingRevision === undefined
+    if (!isHere) return run.note(`The job ${id} does not exist: nothing is to be done.`)
+    change(() => {
+      desired.dismissJob(job)
+      run.note(`Stopping the job ${id}.`)
+    })
+  },
+})
+
+function imageIdOf({ imageId, image }: JobFields): string | undefined {
+  return imageId ?? textOf(image) ?? textOf(objectOf(image)['imageId'])
+}
+
+function commandOf({ command: given, cmd }: JobFields): string[] | undefined {
+  return given ?? cmd
+}
+
+function toJob(submission: LocalSubmission<JobFields>, place: TargetPlace, image: GivenImage | undefined): LocalJob {
+  const { fields, settings, context, newId } = submission
+  const id = `job-${newId().toLowerCase()}`
+  const given = commandOf(fields)
+  return {
+    id,
+    name: fields.name ?? id,
+    account: place.account.name,
+    region: place.region.name,
+    application: fields.application ?? '',
+    createdMs: context.now(),
+    timeLimitMs: fields.runtimeLimitSecs && fields.runtimeLimitSecs * 1000,
+    image: image?.id,
+    program: toProgram(image?.program ?? ImageFile.parse({ command: given }), { ...overridesOf(fields), command: given }),
+    digest: image?.digest,
+    instanceType: fields.instanceType ?? defaultInstanceType(place, settings.defaultInstanceType),
+    labels: fields.labels ?? {},
+    end: undefined,
+    leavingRevision: undefined,
+  }
+}
+
+export const localJobOperations: LocalOperations = {
+  runJob,
+  destroyJob,
+}

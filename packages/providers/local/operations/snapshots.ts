@@ -1,0 +1,193 @@
+/** Snapshot operations: the infrastructure of an application, saved in the definition store and restored. */
+
+import { objectOf } from '@fairlead/base/json/values.ts'
+import { parseMoniker } from '@fairlead/base/names/moniker.ts'
+import { encodeValue } from '@fairlead/base/net/encode-path.ts'
+import { accountOf } from '@fairlead/ports/cloud-values.ts'
+import type { ServiceAnswer } from '@fairlead/ports/service-call.ts'
+import type { z } from 'zod'
+import {
+  type Desired,
+  type LocalBalancer,
+  type LocalFirewall,
+  type LocalGroup,
+  type Place,
+  placeKey,
+  withTraffic,
+} from '../desired.ts'
+import { findSupplies, fit, missingCount } from './fleet.ts'
+import {
+  type Concern,
+  countField,
+  defineOperation,
+  type LocalOperations,
+  type LocalSubmission,
+  type OperationBody,
+  optionalField,
+  optionalTextPart,
+  placeOf,
+  type Running,
+} from './parts.ts'
+
+const fields = { applicationName: optionalTextPart, application: optionalTextPart, snapshotTimestamp: optionalField(countField) }
+type SnapshotFields = z.output<z.ZodObject<typeof fields>>
+
+interface SnapshotSubject {
+  readonly application: string
+  readonly account: string
+}
+
+/** By name within a region: `region:name`. */
+interface Infrastructure {
+  readonly serverGroups: Readonly<Record<string, LocalGroup>>
+  readonly loadBalancers: Readonly<Record<string, LocalBalancer>>
+  readonly securityGroups: Readonly<Record<string, LocalFirewall>>
+}
+
+/** What all of them have. */
+const common: Omit<OperationBody<typeof fields>, 'run'> & { readonly resources: Concern } = {
+  fields,
+  resources: ({ applicationName, application }) => [applicationName ?? application],
+  check: ({ fields }) => [applicationOf(fields) === '' && 'applicationName: it is missing.'],
+}
+
+const saveSnapshot = defineOperation({
+  ...common,
+  run: async (running) => {
+    const { run, desired } = running
+    const subject = subjectOf(running)
+    const { application, account } = subject
+    const infrastructure = collect(subject, desired)
+    const body = { application, account, infrastructure, configLang: 'TERRAFORM' }
+    const { status } = await callStore(running, 'POST', '/snapshots', body)
+    if (status >= 300) throw new Error(`The definition store answered ${status} to the snapshot.`)
+    run.note(`Saved a snapshot of ${application} in ${account}.`)
+  },
+})
+
+/** What exists gets the recorded size and state, what is missing is created; what came later stays. */
+const restoreSnapshot = defineOperation({
+  ...common,
+  run: async (running) => {
+    const { settings, desired, images, run, change } = running
+    const subject = subjectOf(running)
+    const { account } = subject
+    const recorded = await loadSnapshot(subject, running)
+    // The rights were judged by the name of the snapshot, and another store may hold what it likes.
+    const belongs = belongsTo(subject)
+    const regions = settings.accounts.find(({ name }) => name === account)?.regions ?? []
+    const own = <T extends Place>(all: Readonly<Record<string, T>>) =>
+      Object.values(all).filter((one) => belongs(one) && regions.some(({ name }) => name === one.region))
+    const groups = own(recorded.serverGroups).map((group) => revive(group, running))
+    const missing = groups.find(
+      ({ image, program }) => program.container?.image !== image.id && images.get(image.id, account)?.digest !== image.digest,
+    )
+    if (missing !== undefined) throw new Error(`The image ${missing.image.id} of ${missing.name} does not exist any more.`)
+    const needed = groups.reduce((sum, group) => sum + missingCount(running, group), 0)
+    const supplies = await findSupplies(running, account, needed, groups)
+    change(() => {
+      for (const firewall of own(recorded.securityGroups)) desired.put('firewalls', firewall)
+      for (const balancer of own(recorded.loadBalancers)) restoreBalancer(balancer, running)
+      for (const group of groups) {
+        run.note(`Restoring ${group.name} with ${group.capacity.desired} instances.`)
+        fit(running, group, supplies, 'A snapshot was restored.')
+      }
+    })
+  },
+})
+
+const deleteSnapshot = defineOperation({
+  ...common,
+  check: () => ['Snapshots are a history that is kept: none can be deleted.'],
+  run: () => {},
+})
+
+function applicationOf({ applicationName, application }: SnapshotFields): string {
+  return applicationName ?? application ?? ''
+}
+
+/** Snapshots are about a whole account, so no region is named. @throws {Error} when it does not exist */
+function subjectOf({ fields, description, settings }: LocalSubmission<SnapshotFields>): SnapshotSubject {
+  const named = accountOf(description)
+  const region = settings.accounts.find(({ name }) => name === named)?.regions[0]?.name
+  const { account } = placeOf({ description: { ...description, region }, settings })
+  return { application: applicationOf(fields), account: account.name }
+}
+
+function collect(subject: SnapshotSubject, desired: Desired): Infrastructure {
+  const isOwn = belongsTo(subject)
+  const byKey = <T extends Place>(all: readonly T[]) => Object.fromEntries(all.map((one) => [`${one.region}:${one.name}`, one]))
+  return {
+    // Values of secrets stay here: all users who may read the application may read its snapshots.
+    serverGroups: byKey([...desired.all('groups')].filter((group) => isOwn(group) && !group.isLeaving).map(withoutSecrets)),
+    loadBalancers: byKey([...desired.all('balancers')].filter(isOwn)),
+    securityGroups: byKey([...desired.all('firewalls')].filter(isOwn)),
+  }
+}
+
+/** @throws {Error} when there is none */
+async function loadSnapshot(
+  { application, account }: SnapshotSubject,
+  running: Running<SnapshotFields>,
+): Promise<Infrastructure> {
+  const id = encodeValue(`${application}-${account}`)
+  const time = running.fields.snapshotTimestamp
+  const path = `/snapshots/${id}${time === undefined ? '' : `/${time}?limit=1000`}`
+  const { status, body } = await callStore(running, 'GET', path)
+  if (status !== 200) throw new Error(`There is no such snapshot of ${application} in ${account}.`)
+  const { serverGroups, loadBalancers, securityGroups } = objectOf(objectOf(body)['infrastructure'])
+  return {
+    serverGroups: objectOf(serverGroups) as Infrastructure['serverGroups'],
+    loadBalancers: objectOf(loadBalancers) as Infrastructure['loadBalancers'],
+    securityGroups: objectOf(securityGroups) as Infrastructure['securityGroups'],
+  }
+}
+
+function restoreBalancer(balancer: LocalBalancer, { desired, run }: Running): void {
+  const taken = [...desired.all('balancers')].find(
+    (other) =>
+      placeKey(other) !== placeKey(balancer) &&
+      other.listeners.some(({ port }) => balancer.listeners.some((listener) => listener.port === port)),
+  )
+  if (taken === undefined) desired.put('balancers', balancer)
+  else run.note(`The load balancer ${balancer.name} is left out: ${taken.name} has its port now.`)
+}
+
+/** A group that still exists keeps its program, secrets included. */
+function revive(recorded: LocalGroup, { desired, context }: Running): LocalGroup {
+  const current = desired.get('groups', placeKey(recorded))
+  const { capacity, isDisabled } = recorded
+  return current === undefined || current.isLeaving
+    ? { ...recorded, activities: [], createdMs: context.now(), servingSinceMs: null }
+    : { ...withTraffic(current, isDisabled, context.now()), capacity }
+}
+
+function callStore({ run, context }: Running, method: string, path: string, body?: unknown): Promise<ServiceAnswer> {
+  return run.aside(() => context.call('front50', { method, path, body, headers: { ...run.identity } }))
+}
+
+function belongsTo({ application, account }: SnapshotSubject) {
+  return (one: Place) => one.account === account && parseMoniker(one.name).app?.toLowerCase() === application.toLowerCase()
+}
+
+function withoutSecrets(group: LocalGroup): LocalGroup {
+  const hidden = new Set(group.program.secrets)
+  const open = <T>(values: Readonly<Record<string, T>> | undefined) =>
+    Object.fromEntries(Object.entries(values ?? {}).filter(([name]) => !hidden.has(name)))
+  const { overrides } = group.program
+  return {
+    ...group,
+    activities: [],
+    program: {
+      ...group.program,
+      environment: open(group.program.environment),
+      overrides: { ...overrides, environment: open(overrides.environment), secrets: open(overrides.secrets) },
+    },
+  }
+}
+
+export const localSnapshotOperations: LocalOperations = {
+  saveSnapshot,
+  restoreSnapshot,
+  deleteSnapshot,
+}

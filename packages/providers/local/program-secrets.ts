@@ -1,0 +1,162 @@
+/** Secrets in environments of programs: references in the desired state, encrypted values with each instance and job. */
+
+import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
+import { objectOf, textsOf } from '@fairlead/base/json/values.ts'
+import { longestFirst } from '@fairlead/engine/pipelines/mask-forms.ts'
+import { referencesIn } from '@fairlead/engine/pipelines/secret-references.ts'
+import { withoutSecrets } from '@fairlead/model/secret-names.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import type { Revealed, SecretHolder, SecretUse, SecretValues, SecretVersion } from '@fairlead/ports/secrets.ts'
+import type { FastifyBaseLogger } from 'fastify'
+import type { OperationRun } from '../infrastructure/operation-type.ts'
+import type { Desired, LocalInstance, LocalJob } from './desired.ts'
+import type { AccountVariables } from './outgoing/account-variables.ts'
+import type { GroupProgram, SealedSecrets } from './program.ts'
+
+type SecretOwner = Pick<LocalInstance | LocalJob, 'id' | 'account'> & {
+  readonly program: GroupProgram
+  readonly sealed?: SealedSecrets | undefined
+  readonly isBuild?: boolean
+}
+
+interface OpenedSecrets {
+  readonly environment: Readonly<Record<string, string>>
+  /** Longest first. */
+  readonly masks: readonly string[]
+}
+
+const nothing: OpenedSecrets = { environment: {}, masks: [] }
+
+/** Variables of a deployment that refer to secrets. The environment of an image refers to nothing: its author may be a stranger. */
+export function referringVariables({ overrides, environment }: GroupProgram): Record<string, string> {
+  const given = { ...overrides.environment, ...overrides.secrets }
+  return Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => environment[name] === value && referencesIn(value).length > 0),
+  )
+}
+
+/** Whether a deployment in the account has secrets, its own or those of the account's variables. */
+export function needsSecrets(program: GroupProgram, account: string, variables: AccountVariables): boolean {
+  return variables.refers(account) || Object.keys(referringVariables(program)).length > 0
+}
+
+interface SealParts {
+  readonly secrets: SecretValues
+  readonly variables: AccountVariables
+  readonly run: Pick<OperationRun, 'aside'>
+}
+
+/** Undefined where nothing refers to a secret. @throws {PortError} naming the reference and the remedy */
+export async function sealSecrets(
+  program: GroupProgram,
+  use: SecretUse & { readonly account: string },
+  { secrets, variables, run }: SealParts,
+): Promise<SealedSecrets | undefined> {
+  const { account } = use
+  if (!needsSecrets(program, account, variables)) return undefined
+  const [own, ofAccount] = await run.aside(() =>
+    Promise.all([secrets.reveal(referringVariables(program), use), variables.reveal(account, use)]),
+  )
+  const plain = variables.plain(account)
+  const given = Object.entries(ofAccount.value).filter(([name]) => !Object.hasOwn(plain, name) && !(name in program.environment))
+  const environment = { ...Object.fromEntries(given), ...own.value }
+  const masks = longestFirst([...own.secrets, ...ofAccount.secrets])
+  const text = secrets.seal(formatJson({ environment, masks }), placeOf(use))
+  return { text, versions: [...own.versions, ...ofAccount.versions] }
+}
+
+/** A whole environment that holds values already; undefined where none is secret. */
+export function sealEnvironment(
+  environment: Readonly<Record<string, string>>,
+  { secrets: masks, versions }: Omit<Revealed<unknown>, 'value'>,
+  { account, secrets }: { readonly account: string; readonly secrets: SecretValues },
+): SealedSecrets | undefined {
+  if (versions.length === 0 && masks.length === 0) return undefined
+  return { text: secrets.seal(formatJson({ environment, masks }), placeOf({ account })), versions }
+}
+
+/** Neither accounts nor anything else can be exchanged in the database. */
+function placeOf({ account }: { readonly account: string }): string {
+  return `local ${account}`
+}
+
+export class ProgramSecrets {
+  readonly #secrets: SecretValues
+  readonly #log: FastifyBaseLogger
+  readonly #variables: AccountVariables
+  readonly #opened = new WeakMap<SealedSecrets, OpenedSecrets>()
+
+  constructor({ secrets, log }: Pick<BackendContext, 'secrets' | 'log'>, variables: AccountVariables) {
+    this.#secrets = secrets
+    this.#log = log
+    this.#variables = variables
+  }
+
+  /** The environment of a process. Variables whose values are lost are left out: a reference is no value. */
+  environmentOf(owner: SecretOwner): Record<string, string> {
+    const { program, account, isBuild } = owner
+    const referring = referringVariables(program)
+    const plain = Object.entries(program.environment).filter(([name]) => !Object.hasOwn(referring, name))
+    // The plan of a build has them for its steps.
+    const ofAccount = isBuild === true ? {} : this.#variables.plain(account)
+    return { ...ofAccount, ...Object.fromEntries(plain), ...this.#open(owner).environment }
+  }
+
+  /** The text with masks in place of what the process was given. */
+  mask(text: string, owner: SecretOwner): string {
+    return withoutSecrets(text, longestFirst([...this.#open(owner).masks, ...this.#variables.masks(owner.account)]))
+  }
+
+  /** Encrypts with the newest key what an older one did. Within a change. */
+  reseal(desired: Desired): void {
+    for (const kind of ['instances', 'jobs'] as const) {
+      for (const owner of [...desired.all(kind)]) {
+        if (owner.sealed === undefined) continue
+        const text = this.#resealed(owner, owner.sealed)
+        if (text !== owner.sealed.text)
+          desired.put(kind, { ...owner, sealed: { ...owner.sealed, text } } as LocalInstance & LocalJob)
+      }
+    }
+  }
+
+  #resealed(owner: SecretOwner, { text }: SealedSecrets): string {
+    try {
+      return this.#secrets.reseal(text, placeOf(owner))
+    } catch {
+      return text
+    }
+  }
+
+  #open(owner: SecretOwner): OpenedSecrets {
+    const { sealed } = owner
+    return sealed === undefined ? nothing : this.#opened.getOrInsertComputed(sealed, () => this.#unseal(owner, sealed))
+  }
+
+  #unseal(owner: SecretOwner, { text, versions }: SealedSecrets): OpenedSecrets {
+    try {
+      const { environment, masks } = objectOf(parseJson(this.#secrets.unseal(text, placeOf(owner))))
+      return { environment: objectOf(environment) as Record<string, string>, masks: textsOf(masks) }
+    } catch (error) {
+      const { message: problem } = error as Error
+      const names = versions.map(({ name }) => name)
+      this.#log.error({ instance: owner.id, secrets: names, problem }, 'a program misses its secrets when it starts again')
+      return nothing
+    }
+  }
+}
+
+/** What runs with which versions, together for each server group. */
+export function secretHoldersOf(desired: Desired): SecretHolder[] {
+  const holders = new Map<string, SecretHolder>()
+  const add = (versions: readonly SecretVersion[] | undefined, place: string) => {
+    for (const { scope, name, version } of versions ?? []) {
+      const key = JSON.stringify([scope, name, version, place])
+      holders.set(key, { scope, name, version, place, count: (holders.get(key)?.count ?? 0) + 1 })
+    }
+  }
+  for (const { account, region, group, id, sealed } of desired.all('instances'))
+    add(sealed?.versions, `${group === undefined ? `instance ${id}` : `server group ${group}`} in ${account}/${region}`)
+  for (const { account, region, name, end, sealed } of desired.all('jobs'))
+    if (end === undefined) add(sealed?.versions, `job ${name} in ${account}/${region}`)
+  return [...holders.values()]
+}

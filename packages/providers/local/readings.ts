@@ -1,0 +1,103 @@
+/** Readings of this machine's resources, kept as long as they show the same. */
+import type { Instance, Job, LoadBalancer, ServerGroup } from '../infrastructure/model.ts'
+import { type Desired, type LocalGroup, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
+import { type BalancerUser, type InstanceState, toInstance, toJob, toLoadBalancer, toServerGroup } from './reading.ts'
+import type { Observation } from './reconciler.ts'
+import type { LocalAccountSettings } from './settings.ts'
+import type { Volumes } from './volumes.ts'
+import { balancersOf, isServing } from './wanted.ts'
+
+export interface ReadingParts {
+  readonly desired: Desired
+  readonly reconciler: { readonly observation: Observation }
+  readonly agent: { problem(): string | undefined }
+  readonly volumes: Pick<Volumes, 'viewsOf'>
+  readonly accounts: readonly Pick<LocalAccountSettings, 'name' | 'startLimits'>[]
+}
+
+/** Until one of the first three is another one, everything reads the same. */
+interface Moment {
+  readonly revision: number
+  readonly observation: Observation
+  readonly problem: string | undefined
+  readonly instances: Map<LocalGroup, readonly Instance[]>
+}
+
+export class Readings {
+  readonly #parts: ReadingParts
+  /** Documents are never changed in place: one reading for each is right. */
+  readonly #groups = new WeakMap<LocalGroup, ServerGroup>()
+  #latestMoment: Moment | undefined
+
+  constructor(parts: ReadingParts) {
+    this.#parts = parts
+  }
+
+  serverGroup(group: LocalGroup): ServerGroup {
+    return this.#groups.getOrInsertComputed(group, () => {
+      const account = this.#parts.accounts.find(({ name }) => name === group.account)
+      return toServerGroup(group, account?.startLimits, {
+        instances: () => this.#instancesOf(group),
+        volumes: () => this.#parts.volumes.viewsOf(group, group.program.volumes),
+      })
+    })
+  }
+
+  #instancesOf(group: LocalGroup): readonly Instance[] {
+    const read = () => this.#parts.desired.instancesOf(group).map((instance) => this.instance(instance))
+    return this.#moment().instances.getOrInsertComputed(group, read)
+  }
+
+  instance(instance: LocalInstance): Instance {
+    return toInstance(instance, this.#stateOf(instance))
+  }
+
+  loadBalancers(): LoadBalancer[] {
+    const { desired, reconciler } = this.#parts
+    const toUser = (group: LocalGroup): BalancerUser => [
+      group,
+      desired.instancesOf(group).map((instance) => [instance, this.#stateOf(instance)] as const),
+    ]
+    return [...desired.all('balancers')].map((balancer) => {
+      const { account, region, name } = balancer
+      const isUser = (group: LocalGroup) =>
+        group.account === account && group.region === region && group.loadBalancers.includes(name)
+      const users = () => [...desired.all('groups')].filter(isUser).map(toUser)
+      return toLoadBalancer(balancer, users, reconciler.observation.closed.get(placeKey(balancer)) ?? [])
+    })
+  }
+
+  jobs(): Job[] {
+    const { desired, reconciler } = this.#parts
+    return [...desired.all('jobs')].filter(isShownJob).map((job) => toJob(job, reconciler))
+  }
+
+  #moment(): Moment {
+    const { desired, reconciler, agent } = this.#parts
+    const [{ revision }, { observation }, problem] = [desired, reconciler, agent.problem()]
+    const before = this.#latestMoment
+    if (before?.revision === revision && before.observation === observation && before.problem === problem) return before
+    this.#latestMoment = { revision, observation, problem, instances: new Map() }
+    return this.#latestMoment
+  }
+
+  #stateOf(instance: LocalInstance): InstanceState {
+    const { desired, reconciler, agent } = this.#parts
+    const { instances, members } = reconciler.observation
+    const { account, region, id } = instance
+    return {
+      observed: instances.get(id),
+      memberships: balancersOf(desired, instance).map((name) => {
+        const key = placeKey({ account, region, name })
+        return { loadBalancer: name, member: members.get(key)?.get(id) }
+      }),
+      isServing: isServing(desired, instance),
+      problem: agent.problem(),
+    }
+  }
+}
+
+/** Jobs of the bakery, and those that are being removed, appear nowhere. */
+export function isShownJob({ leavingRevision, isBuild }: LocalJob): boolean {
+  return leavingRevision === undefined && isBuild !== true
+}
