@@ -25,8 +25,8 @@ interface Source {
   readonly tree: Tree
 }
 
-const source = read('src/**/*.ts')
-const shown = { src: source, console: read('console/src/**/*.{ts,tsx}') }
+const source = read('packages/**/*.ts')
+const shown = { packages: source, console: read('console/src/**/*.{ts,tsx}') }
 console.table(Object.fromEntries(Object.entries(shown).map(([name, files]) => [name, count(files)])))
 console.table(countRooms(source))
 if (values.names) for (const [name, paths] of severalMeanings(source)) console.log(name, paths.join(' '))
@@ -63,22 +63,16 @@ function count(files: readonly Source[]) {
   }
 }
 
-/** Loose files, and what an operation takes. */
+/** What an operation takes. */
 function countRooms(files: readonly Source[]) {
   const linesOf = (start: string) =>
     files.filter(({ path }) => path.startsWith(start)).reduce((sum, { lines }) => sum + lines.length, 0)
-  const loose = (room: string) => {
-    const found = files.filter(({ path }) => dirname(path) === room)
-    return `${found.length} with ${found.reduce((sum, { lines }) => sum + lines.length, 0)} lines`
-  }
   const declaring = files.filter(({ path }) => path.startsWith('packages/gateway/operations/resources/'))
   const operations = declaring.reduce(
     (sum, { text }) => sum + (text.match(/^\s+(?:path: '|(?:get|post|put|patch|remove)\()/gm)?.length ?? 0),
     0,
   )
   return {
-    'files beside the folders of src': loose('src'),
-    'files beside the folders of src/backends': loose('src/backends'),
     operations,
     'lines per operation, declaring files': (linesOf('packages/gateway/operations/resources/') / operations).toFixed(1),
     'lines per operation, whole room': (linesOf('packages/gateway/operations/') / operations).toFixed(1),
@@ -97,9 +91,10 @@ function functionLines({ tree, text }: Source): number[] {
 }
 
 function importsOf({ path, text }: Source): [from: string, to: string][] {
-  return [...text.matchAll(/(?:\bfrom |\bimport\(|^import )'(\.{1,2}\/[^']+\.tsx?)'/gm)].map(([, target = '']) => [
+  const found = text.matchAll(/(?:\bfrom |\bimport\(|^import )'(?:@fairlead\/([^']+)|(\.{1,2}\/[^']+\.tsx?))'/gm)
+  return [...found].map(([, shared, target = '']) => [
     path,
-    join(dirname(path), target),
+    shared === undefined ? join(dirname(path), target) : join('packages', shared),
   ])
 }
 

@@ -1,6 +1,6 @@
 /**
  * Loaded into each thread of a checkout by `count-walks.ts`: counts the calls of its functions, and hands them over to who connects
- * to `$CALLS_FOLDER/<process id>.<thread>`, one line of JSON: `["src/file.ts:function:line", …]`, called since the last time.
+ * to `$CALLS_FOLDER/<process id>.<thread>`, one line of JSON: `["packages/base/file.ts:function:line", …]`, called since the last time.
  */
 import { rmSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { threadId } from 'node:worker_threads'
 
 const { CALLS_FOLDER: folder, CALLS_OF: checkout } = process.env
-if (folder !== undefined && checkout !== undefined) record(folder, pathToFileURL(`${checkout}/src/`).href)
+if (folder !== undefined && checkout !== undefined) record(folder, pathToFileURL(`${checkout}/packages/`).href)
 
 function record(to: string, source: string): void {
   const session = new Session()
@@ -23,7 +23,9 @@ function record(to: string, source: string): void {
       const called = files.flatMap(({ url, functions }) =>
         functions
           .filter(({ ranges: [range], functionName }) => range !== undefined && range.count > 0 && functionName !== '')
-          .map(({ functionName, ranges: [range] }) => `src/${url.slice(source.length)}:${functionName}:${range?.startOffset}`),
+          .map(
+            ({ functionName, ranges: [range] }) => `packages/${url.slice(source.length)}:${functionName}:${range?.startOffset}`,
+          ),
       )
       socket.end(`${JSON.stringify(called)}\n`)
     })

@@ -1,7 +1,7 @@
 /** The package: what is published installs on its own and runs, and a clean install of the repository is possible. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -10,6 +10,7 @@ import { packageFolder } from './support/package-folder.ts'
 import { waitFor } from './support/wait-until.ts'
 
 const root = resolve(import.meta.dirname, '..')
+const manifests = globSync('{console,packages/*}/package.json', { cwd: root })
 const password = 'correct-horse-battery'
 
 test('the packed package installs and serves alone', async (t) => {
@@ -54,9 +55,13 @@ test('the package installs nothing else and runs no install script', () => {
 
 test('dependencies are pinned and run no install scripts', () => {
   const { devDependencies, allowScripts } = readJson('package.json') as Record<string, Record<string, unknown>>
-  const { devDependencies: ofConsole } = readJson('console/package.json') as Record<string, Record<string, unknown>>
-  for (const [name, version] of Object.entries({ ...devDependencies, ...ofConsole }))
-    assert.match(String(version), /^\d+\.\d+\.\d+$/, name)
+  const pinned = new Map(Object.entries(devDependencies ?? {}))
+  for (const file of manifests) {
+    const { dependencies = {}, devDependencies: own = {} } = readJson(file) as Record<string, Record<string, unknown>>
+    for (const [name, version] of Object.entries({ ...dependencies, ...own }))
+      assert.equal(version, pinned.getOrInsert(name, version), `${name} of ${file}`)
+  }
+  for (const [name, version] of pinned) assert.match(String(version), /^\d+\.\d+\.\d+$/, name)
   const { packages } = readJson('package-lock.json') as {
     packages: Record<string, { hasInstallScript?: boolean; optional?: boolean }>
   }
@@ -71,7 +76,7 @@ test('dependencies are pinned and run no install scripts', () => {
 
 test("the lock file names every platform's needs", async (t) => {
   const folder = createFolder(t)
-  for (const file of ['package.json', 'package-lock.json', 'console/package.json']) cpSync(join(root, file), join(folder, file))
+  for (const file of ['package.json', 'package-lock.json', ...manifests]) cpSync(join(root, file), join(folder, file))
   await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], folder)
 })
 

@@ -1,101 +1,24 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { isBuiltin } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
 
-const root = resolve(import.meta.dirname, '../src')
-const consoleRoot = resolve(root, '../console/src')
-
-/** Folders of `src/`, each of which may import from those after it. `docs/architecture.md` explains them. */
-const layers = [
-  'gateway.ts',
-  'gateway',
-  'doctor',
-  'backups',
-  'moves',
-  'config',
-  'console',
-  'deck-plugins',
-  'standby',
-  'backends/(root)',
-  'external',
-  'operations',
-  'operations/resources',
-  'operations/serving',
-  'operations/access',
-  'operations/models',
-  'operations/(root)',
-  'integrations',
-  'live',
-  'login',
-  'banners',
-  'sessions',
-  'ports',
-  'permissions',
-  'pipeline-templates',
-  'environments',
-  'stage-types',
-  'upstreams',
-  'directory',
-  'limits',
-  'findings',
-  'http',
-  'agent',
-  'proxy',
-  'sandbox',
-  'audit',
-  'telemetry',
-  'rights',
-  'services',
-  'tls',
-  'redis',
-  'storage',
-  'json',
-  'settings',
-  'names',
-  'caches',
-  'concurrency',
-  'net',
-  'runtime',
-  '(root)',
-]
-
-/** Embedded back ends, and after them the rooms of what they share; all of them may import from `backends/`. */
-const backendLayers = [
-  'definitions',
-  'events',
-  'orchestration',
-  'notifications',
-  'bakery',
-  'canaries',
-  'builds',
-  'canaries',
-  'infrastructure',
-  'permissions',
-  'images',
-  'hosting',
-  'secrets',
-  'outside',
-  'pipelines',
-  'rights',
-  'requests',
-  'retention',
-  'stores',
-  'regex',
-]
+const root = resolve(import.meta.dirname, '..')
+const packages = resolve(root, 'packages')
+const consoleRoot = resolve(root, 'console/src')
 
 interface Import {
   readonly from: string
   readonly to: string
 }
 
+/** Imports between files of the folder, and those of our packages: `@fairlead/base/names/moniker.ts` is `base/names/moniker.ts`. */
 function readImports(folder: string): Import[] {
   return filesIn(folder).flatMap((from) => {
     const text = readFileSync(join(folder, from), 'utf8')
-    return [...text.matchAll(/(?:\bfrom |\bimport\(|^import )'(\.{1,2}\/[^']+\.tsx?)'/gm)].map(([, path = '']) => ({
-      from,
-      to: relative(folder, resolve(folder, dirname(from), path)),
-    }))
+    const found = text.matchAll(/(?:\bfrom |\bimport\(|^import )'(?:@fairlead\/([^']+)|(\.{1,2}\/[^']+\.tsx?))'/gm)
+    return [...found].map(([, shared, path = '']) => ({ from, to: shared ?? join(dirname(from), path) }))
   })
 }
 
@@ -103,24 +26,103 @@ function filesIn(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.([jt]s|tsx)$/.test(file))
 }
 
-function layerOf(file: string): string {
-  const [first = '', second = '', ...rest] = file.split('/')
-  if (second === '') return first === 'gateway.ts' ? first : '(root)'
-  if (first === 'backends') return 'backends/(root)'
-  if (first !== 'operations') return first
-  if (rest.length > 0) return `operations/${second}`
-  return second === 'all.ts' ? 'operations' : 'operations/(root)'
+const imports = readImports(packages)
+const packageOf = (file: string) => file.slice(0, file.indexOf('/'))
+const manifests = new Map(readdirSync(packages).map((name) => [name, readManifest(name)]))
+
+function readManifest(name: string) {
+  const { dependencies, exports } = JSON.parse(readFileSync(join(packages, name, 'package.json'), 'utf8')) as {
+    dependencies: Readonly<Record<string, string>>
+    exports: Readonly<Record<string, string>>
+  }
+  return { dependencies: Object.keys(dependencies), exports: Object.keys(exports) }
 }
 
-const imports = readImports(root)
+/** Packages, each of which may depend on those after it. `docs/architecture.md` explains them. */
+const order = ['app', 'gateway', 'builds', 'providers', 'engine', 'external', 'agent', 'proxy', 'ports', 'model', 'base']
 
-test('imports point down the layers', () => {
-  assert.ok(imports.length > 1_000, 'the imports of src/ are read')
-  for (const { from, to } of imports) {
-    assert.ok(layers.includes(layerOf(from)), `the layer of ${from} is declared`)
-    assert.ok(layers.indexOf(layerOf(from)) <= layers.indexOf(layerOf(to)), `${from} imports ${to}, which lies above it`)
+const pending = new Set(['base ports', 'base model', 'ports app', 'ports engine', 'ports providers'])
+
+test('packages depend on those below them, and import what their package.json names', () => {
+  assert.ok(imports.length > 1_000, 'the imports of packages/ are read')
+  assert.deepEqual([...manifests.keys()].sort(), order.toSorted())
+  for (const [name, { dependencies }] of manifests) {
+    const own = dependencies.flatMap((one) => (one.startsWith('@fairlead/') ? one.slice('@fairlead/'.length) : []))
+    for (const below of own.filter((one) => !pending.has(`${name} ${one}`)))
+      assert.ok(order.indexOf(below) > order.indexOf(name), `${name} depends on ${below}, which lies above it`)
+    const taken = new Set(imports.filter(({ from }) => packageOf(from) === name).map(({ to }) => packageOf(to)))
+    taken.delete(name)
+    assert.deepEqual([...taken].sort(), own.sort(), `dependencies of ${name}`)
+    const foreign = new Set(
+      filesIn(join(packages, name)).flatMap((file) =>
+        [
+          ...readFileSync(join(packages, name, file), 'utf8').matchAll(
+            /(?:\bfrom |\bimport\(|^import )'((?:@(?!fairlead)[\w-]+\/)?[a-z][\w.-]*)[/']/gm,
+          ),
+        ]
+          .map(([, each = '']) => each)
+          .filter((each) => !isBuiltin(each)),
+      ),
+    )
+    assert.deepEqual(
+      [...foreign].sort(),
+      dependencies.filter((one) => !one.startsWith('@fairlead/')).sort(),
+      `packages of ${name}`,
+    )
   }
 })
+
+test('packages export what others import, and nothing else', () => {
+  const outside = ['bin', 'console'].flatMap((folder) => readImports(resolve(root, folder)))
+  const wanted = Map.groupBy(
+    [
+      ...imports.filter(({ from, to }) => packageOf(from) !== packageOf(to)),
+      ...outside.filter(({ to }) => manifests.has(packageOf(to))),
+    ],
+    ({ to }) => packageOf(to),
+  )
+  for (const [name, { exports }] of manifests) {
+    if (exports.includes('./*')) continue
+    const files = new Set((wanted.get(name) ?? []).map(({ to }) => `.${to.slice(name.length)}`))
+    assert.deepEqual(exports, [...files].sort(), `exports of ${name}`)
+  }
+})
+
+test('the folders of a package do not import each other in a circle', () => {
+  for (const name of manifests.keys()) {
+    const rooms = imports.flatMap(({ from, to }) => {
+      const [importing, imported] = [roomOf(from), roomOf(to)]
+      const isInside = packageOf(from) === name && packageOf(to) === name && importing !== imported
+      return isInside && importing !== undefined && imported !== undefined ? [{ from: importing, to: imported }] : []
+    })
+    assert.equal(findCircle(rooms), undefined)
+  }
+})
+
+/** Folder of a file, undefined for one that lies loose in its package. */
+function roomOf(file: string): string | undefined {
+  const [name, folder, ...rest] = file.split('/')
+  return rest.length === 0 ? undefined : `${name}/${folder}`
+}
+
+function findCircle(edges: readonly Import[]): string | undefined {
+  const targets = Map.groupBy(edges, ({ from }) => from)
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): string | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file].join(' → ')
+    if (done.has(file)) return undefined
+    for (const { to } of targets.get(file) ?? []) {
+      const circle = visit(to, [...path, file])
+      if (circle !== undefined) return circle
+    }
+    done.add(file)
+    return undefined
+  }
+  return targets
+    .keys()
+    .map((file) => visit(file, []))
+    .find((circle) => circle !== undefined)
+}
 
 /** Reaches into Node, V8 and packages, each with an example that it finds. */
 const reaches: Readonly<Record<string, { pattern: RegExp; example: string }>> = {
@@ -162,9 +164,9 @@ for (const [name, { pattern, example }] of Object.entries(reaches)) {
   test(`${name} is reached for in packages/base/runtime only`, () => {
     assert.match(example, pattern)
     assert.deepEqual(
-      [root, consoleRoot, resolve(root, '../bin')]
+      [packages, consoleRoot, resolve(root, 'bin')]
         .flatMap((folder) => filesWith(pattern, folder))
-        .filter((file) => !file.startsWith('runtime/') && !(name === 'a prototype' && file === 'model/exact-json.ts')),
+        .filter((file) => !file.startsWith('base/runtime/') && !(name === 'a prototype' && file === 'model/exact-json.ts')),
       [],
       'a named function of packages/base/runtime/',
     )
@@ -175,58 +177,34 @@ function filesWith(pattern: RegExp, folder: string): string[] {
   return filesIn(folder).filter((file) => pattern.test(readFileSync(join(folder, file), 'utf8')))
 }
 
-test('back ends import those after them only', () => {
-  for (const { from, to } of imports) {
-    const [source, target] = [from, to].map((file) => /^backends\/([^/]+)\//.exec(file)?.[1])
-    if (source === undefined || target === undefined) continue
-    assert.ok(backendLayers.includes(source), `the layer of ${from} is declared`)
-    assert.ok(backendLayers.indexOf(source) <= backendLayers.indexOf(target), `${from} imports ${to}, which lies above it`)
-  }
-})
-
 test('files do not import each other in a circle', () => {
   for (const edges of [imports, readImports(consoleRoot)]) {
     assert.ok(edges.length > 500, 'the imports are read')
-    const targets = Map.groupBy(edges, ({ from }) => from)
-    const done = new Set<string>()
-    const visit = (file: string, path: readonly string[]): void => {
-      assert.ok(!path.includes(file), `circle: ${[...path.slice(path.indexOf(file)), file].join(' → ')}`)
-      if (done.has(file)) return
-      for (const { to } of targets.get(file) ?? []) visit(to, [...path, file])
-      done.add(file)
-    }
-    for (const file of targets.keys()) visit(file, [])
+    assert.equal(findCircle(edges), undefined)
   }
 })
 
-test('docs/architecture.md names every layer in order', () => {
-  const page = readFileSync(resolve(root, '../docs/architecture.md'), 'utf8')
-  const table = page.slice(page.indexOf('## Layers'), page.indexOf('## To change'))
-  const cells = [...table.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)])
-  const folders = layers
-    .filter((layer) => layer !== '(root)' && !/\/(?!\(root\))/.test(layer))
-    .map((layer) => layer.replace('/(root)', ''))
+test('docs/architecture.md names every package in order', () => {
+  const page = readFileSync(resolve(root, 'docs/architecture.md'), 'utf8')
+  const table = page.slice(page.indexOf('## Packages'), page.indexOf('## To change'))
   assert.deepEqual(
-    cells.map(([, folder]) => folder),
-    [...new Set(folders)],
+    [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name),
+    order,
   )
-  for (const folder of backendLayers) assert.ok(table.includes(`\`${folder}\``), `${folder} is in the table`)
 })
 
 test('a cloud provider is named in its folder only', () => {
   // Profiles of the configuration, the lease, paths and host names share the word of one, examples, foreign keys and external services that of another.
-  const ids = readdirSync(join(root, 'backends/infrastructure/providers'), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name)
+  const ids = ['kubernetes', 'local']
   const named = new RegExp(`['"\`](/?)(${ids.join('|')})(['"\`/]|\\.[a-z])|[Pp]rovider \`?(${ids.join('|')})\\b`)
   const allowed =
-    /^(src\/backends\/infrastructure\/providers\/|src\/settings\/standalone\.ts$|src\/standby\/settings\.ts$|src\/config\/(profiles|sources|foreign-keys)\.ts$|src\/operations\/(serving\/examples|serving\/openapi|resources\/capabilities)\.ts$|src\/backends\/pipelines\/secret-names\.ts$|bin\/command-name\.ts$|console\/src\/api\/schema\.d\.ts$)/
-  const found = ['src', 'bin', 'console/src'].flatMap((folder) => {
-    const files = readdirSync(resolve(root, '..', folder), { recursive: true, encoding: 'utf8' })
+    /^(packages\/providers\/|packages\/base\/settings\/standalone\.ts$|packages\/app\/standby\/settings\.ts$|packages\/app\/config\/(profiles|sources|foreign-keys)\.ts$|packages\/gateway\/operations\/(serving\/examples|serving\/openapi|resources\/capabilities)\.ts$|packages\/model\/secret-names\.ts$|bin\/command-name\.ts$|console\/src\/api\/schema\.d\.ts$)/
+  const found = ['packages', 'bin', 'console/src'].flatMap((folder) => {
+    const files = readdirSync(resolve(root, folder), { recursive: true, encoding: 'utf8' })
     return files
       .map((file) => `${folder}/${file}`)
       .filter((file) => /\.tsx?$/.test(file) && !allowed.test(file))
-      .filter((file) => named.test(readFileSync(resolve(root, '..', file), 'utf8')))
+      .filter((file) => named.test(readFileSync(resolve(root, file), 'utf8')))
   })
   assert.ok(ids.length > 0, 'the providers are found')
   assert.deepEqual(found, [], 'ask the type of the provider, or packages/base/settings/standalone.ts')

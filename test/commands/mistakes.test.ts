@@ -346,7 +346,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'missing packages',
-    read: (t) => startWith(process.execPath, copyOf(t, ['package.json', 'bin', 'src'])),
+    read: (t) => startWith(process.execPath, copyOf(t, ['package.json', 'bin', 'packages'])),
     says: [/^Fairlead cannot start: the package \S+ is missing\./, /Run "npm ci" in \/\S+, then try again\.$/],
   },
   {

@@ -1,11 +1,12 @@
 /** A gateway of a later version beside one of this version, as during an upgrade: both work with the sessions of both. */
 import assert from 'node:assert/strict'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { Browser } from '../login/browser.ts'
 import { formSettings, startGuarded } from '../login/support.ts'
+import { copyProgram } from '../support/extended-program.ts'
 import { useUsualHashCost } from '../support/gateway.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { startServe } from '../support/serve.ts'
@@ -44,11 +45,9 @@ const proxied = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'gate.exampl
 
 /** The program as it might be one day: it notes more, and says that older versions may read it all the same. */
 function createLaterVersion(t: TestContext): string {
-  const root = resolve(import.meta.dirname, '../..')
-  const folder = mkdtempSync(join(tmpdir(), 'fairlead-later-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  for (const part of ['src', 'bin', 'package.json']) cpSync(join(root, part), join(folder, part), { recursive: true })
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const outside = mkdtempSync(join(tmpdir(), 'fairlead-later-'))
+  t.after(() => rmSync(outside, { recursive: true, force: true }))
+  const folder = copyProgram(outside)
   const file = join(folder, 'packages/gateway/sessions/session.ts')
   const source = readFileSync(file, 'utf8')
   const patched = source

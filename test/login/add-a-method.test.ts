@@ -37,7 +37,7 @@ test('a login method is a folder and a line', async (t) => {
   const { files } = walkthrough('A login method')
   assert.ok(files.includes('packages/gateway/login/method-type.ts') && files.includes('packages/gateway/login/methods.ts'))
   const { program, add, list } = extendProgram(t)
-  add('src/login/knock/method.ts', method)
+  add('packages/gateway/login/knock/method.ts', method)
   list('packages/gateway/login/methods.ts', {
     import: "import { knockMethod } from './knock/method.ts'",
     after: '  oauth2Method,',

@@ -17,10 +17,9 @@ export interface ExtendedProgram {
 }
 
 export function extendProgram(t: TestEnd): ExtendedProgram {
-  const folder = createFolder('extended')
-  t.after(() => removeFolder(folder))
-  for (const part of ['src', 'bin', 'package.json']) cpSync(join(root, part), join(folder, part), { recursive: true })
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const outside = createFolder('extended')
+  t.after(() => removeFolder(outside))
+  const folder = copyProgram(outside)
   return {
     program: join(folder, 'bin/fairlead.js'),
     add: (path, text) => {
@@ -38,11 +37,20 @@ export function extendProgram(t: TestEnd): ExtendedProgram {
   }
 }
 
+/** A clone in a folder of its own below another: with packages of its own, and those of the registry in the folder above it. */
+export function copyProgram(outside: string): string {
+  const folder = join(outside, 'clone')
+  for (const part of ['packages', 'bin', 'package.json', 'node_modules/@fairlead'])
+    cpSync(join(root, part), join(folder, part), { recursive: true, verbatimSymlinks: true })
+  symlinkSync(join(root, 'node_modules'), join(outside, 'node_modules'))
+  return folder
+}
+
 /** The files that a walkthrough names, all of which exist. @param title Its first words, in bold letters */
 export function walkthrough(title: string): { readonly files: readonly string[]; readonly text: string } {
   const page = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
   const text = page.split('\n\n').find((paragraph) => paragraph.startsWith(`**${title}.**`)) ?? ''
-  const files = [...text.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].flatMap(([, file]) => file ?? [])
+  const files = [...text.matchAll(/`((?:packages|test|docs)\/[\w./-]+)`/g)].flatMap(([, file]) => file ?? [])
   assert.ok(files.length > 1, `CONTRIBUTING.md names the files of "${title}"`)
   for (const file of files) assert.ok(existsSync(join(root, file)), `${file}, which CONTRIBUTING.md names, exists`)
   return { files, text }

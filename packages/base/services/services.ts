@@ -19,7 +19,7 @@ export const serviceNames = [
 
 export type ServiceName = (typeof serviceNames)[number]
 
-/** Services whose contract is implemented in this process, in `src/backends/`, as people read of them: only operators of Spinnaker know their names. */
+/** Services whose contract is implemented in this process, in `packages/`, as people read of them: only operators of Spinnaker know their names. */
 const titles = {
   clouddriver: "Fairlead's infrastructure service",
   echo: "Fairlead's event service",

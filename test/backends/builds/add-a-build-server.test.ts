@@ -47,7 +47,7 @@ test('a build server is a file and a line', async (t) => {
   const { files } = walkthrough('A build server')
   assert.ok(files.includes('packages/builds/build-server.ts') && files.includes('packages/builds/build-servers.ts'))
   const { program, add, list } = extendProgram(t)
-  add('src/backends/builds/shelf.ts', shelf)
+  add('packages/builds/shelf.ts', shelf)
   list('packages/builds/build-servers.ts', {
     import: "import { shelfType } from './shelf.ts'",
     after: 'export const buildServerTypes: readonly BuildServerType[] = [',

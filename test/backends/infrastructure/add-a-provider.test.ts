@@ -9,9 +9,9 @@ import { waitFor } from '../../support/wait-until.ts'
 /** Has an account of any name, and one server group. */
 const shelf = `
 import { z } from 'zod'
-import { noMoniker } from '../../../../names/moniker.ts'
-import type { ServerGroup } from '../../model.ts'
-import type { CloudProvider } from '../../provider.ts'
+import { noMoniker } from '@fairlead/base/names/moniker.ts'
+import type { ServerGroup } from '../infrastructure/model.ts'
+import type { CloudProvider } from '../infrastructure/provider.ts'
 import type { ProviderType } from '../provider-type.ts'
 
 const ShelfKeys = z.strictObject({
@@ -65,7 +65,7 @@ test('a cloud provider is a folder and a line', async (t) => {
   const { files } = walkthrough('A cloud provider')
   assert.ok(files.includes('packages/providers/all.ts'))
   const { program, add, list } = extendProgram(t)
-  add('src/backends/infrastructure/providers/shelf/provider.ts', shelf)
+  add('packages/providers/shelf/provider.ts', shelf)
   list('packages/providers/all.ts', {
     import: "import { shelfProvider } from './shelf/provider.ts'",
     after: 'export const providerTypes: readonly ProviderType[] = [',
