@@ -5,7 +5,7 @@ import { createRegexMeter, matchesWhole, occursIn } from '@fairlead/base/regex/b
 import { RegexError } from '@fairlead/base/regex/regex-syntax.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
-import { matchesArtifact } from '../pipelines/artifact-match.ts'
+import { matchesArtifact, toExpected } from '../pipelines/artifact-match.ts'
 
 export interface Patterns {
   /** Whether the pattern matches the whole text. A pattern that cannot be used matches nothing. */
@@ -43,7 +43,8 @@ export function createPatterns(context: Pick<BackendContext, 'log'>): Patterns {
   return {
     matchesWhole: (pattern, text) => match(pattern, () => matchesWhole(pattern, text, meter)),
     occurs: (pattern, text) => match(pattern, () => occursIn(pattern, text, meter)),
-    isExpected: (expected, artifact) => match(expected['matchArtifact'], () => matchesArtifact(expected, artifact, meter)),
+    isExpected: (expected, artifact) =>
+      match(expected['matchArtifact'], () => matchesArtifact(toExpected(expected), artifact, meter)),
     spend(steps) {
       match(undefined, () => {
         meter.spend(steps)

@@ -1,5 +1,5 @@
 /** Opening times of an execution window: weekdays and times of day in a time zone. */
-import { type JsonObject, listOf, objectOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
 
 interface ExecutionWindow {
   /** 1 is Sunday, 7 Saturday. */
@@ -12,11 +12,14 @@ const minutesPerDay = 24 * 60
 const mostSpans = 100
 const allDays = [1, 2, 3, 4, 5, 6, 7]
 
+const toAny = (value: unknown) => value
+const toSpan = shape({ startHour: toAny, startMin: toAny, endHour: toAny, endMin: toAny })
+const toWindow = shape({ days: list(Number), whitelist: list(toSpan) })
+
 /** @throws {Error} when days or times are not usable; the message is for the author of the pipeline. */
-export function parseWindow(window: JsonObject): ExecutionWindow {
-  const days = listOf(window['days']).map(Number)
+export function parseWindow(window: unknown): ExecutionWindow {
+  const { days, whitelist } = toWindow(window)
   if (days.some((day) => !allDays.includes(day))) throw new Error('Days of an execution window go from 1, Sunday, to 7.')
-  const whitelist = listOf(window['whitelist'])
   if (whitelist.length > mostSpans) throw new Error(`An execution window has at most ${mostSpans} times of day.`)
   const spans = whitelist.flatMap(parseSpan)
   return {
@@ -26,10 +29,9 @@ export function parseWindow(window: JsonObject): ExecutionWindow {
 }
 
 /** A span that ends before it starts goes on after midnight. */
-function parseSpan(span: unknown): { from: number; to: number }[] {
-  const time = objectOf(span)
-  const from = minuteOfDay(time['startHour'], time['startMin'])
-  const to = minuteOfDay(time['endHour'], time['endMin'])
+function parseSpan(span: ReturnType<typeof toSpan>): { from: number; to: number }[] {
+  const from = minuteOfDay(span.startHour, span.startMin)
+  const to = minuteOfDay(span.endHour, span.endMin)
   if (from <= to) return [{ from, to }]
   return [
     { from: 0, to },

@@ -1,8 +1,8 @@
 /** Binding of expected artifacts to those at hand. @see docs/contracts/orchestration.md#expected-artifacts */
-import { isObject, isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { createRegexMeter } from '@fairlead/base/regex/bounded-regex.ts'
 import { RegexError } from '@fairlead/base/regex/regex-syntax.ts'
-import { matchesArtifact } from '../pipelines/artifact-match.ts'
+import { matchesArtifact, toExpected } from '../pipelines/artifact-match.ts'
 import { distinctArtifacts } from './artifacts-at-hand.ts'
 import { StageError } from './machine/failure.ts'
 
@@ -24,35 +24,22 @@ export interface Candidates {
  */
 export function bindExpected(expected: readonly JsonObject[], candidates: Candidates): JsonObject[] {
   const meter = createRegexMeter()
-  return expected.map((each) => {
+  return expected.map((whole) => {
+    const { title, useDefaultArtifact, usePriorArtifact, defaultArtifact, ...pattern } = toExpected(whole)
+    const isMatch = (artifact: unknown) => matchesArtifact(pattern, artifact, meter)
     try {
-      return { ...each, boundArtifact: findBound(each, candidates, (artifact) => matchesArtifact(each, artifact, meter)) }
+      const { length: matching } = candidates.isUnique ? distinctArtifacts(candidates.among.filter(isMatch)) : []
+      if (matching > 1)
+        throw new StageError([`The expected artifact "${title}" matches ${matching} artifacts. Narrow its matchArtifact.`])
+      const found = candidates.among.find(isMatch) ?? (usePriorArtifact ? candidates.prior?.().find(isMatch) : undefined)
+      const boundArtifact = found ?? (useDefaultArtifact ? defaultArtifact : undefined)
+      if (boundArtifact !== undefined) return { ...whole, boundArtifact }
     } catch (error) {
       if (!(error instanceof RegexError)) throw error
-      throw new StageError([`The expected artifact "${titleOf(each)}" cannot be matched: ${error.message}`])
+      throw new StageError([`The expected artifact "${title}" cannot be matched: ${error.message}`])
     }
-  })
-}
-
-function findBound(
-  expected: JsonObject,
-  { among, isUnique, prior, missing }: Candidates,
-  isMatch: (artifact: unknown) => boolean,
-): unknown {
-  const { length: matching } = isUnique ? distinctArtifacts(among.filter(isMatch)) : []
-  if (matching > 1)
     throw new StageError([
-      `The expected artifact "${titleOf(expected)}" matches ${matching} artifacts. Narrow its matchArtifact.`,
+      `${candidates.missing} that matches the expected artifact "${title}". Change its matchArtifact, or give it a default.`,
     ])
-  const found = among.find(isMatch) ?? (isTrue(expected['usePriorArtifact']) ? prior?.().find(isMatch) : undefined)
-  if (found !== undefined) return found
-  const { defaultArtifact } = expected
-  if (isTrue(expected['useDefaultArtifact']) && isObject(defaultArtifact)) return defaultArtifact
-  throw new StageError([
-    `${missing} that matches the expected artifact "${titleOf(expected)}". Change its matchArtifact, or give it a default.`,
-  ])
-}
-
-function titleOf(expected: JsonObject): string {
-  return textOf(expected['displayName']) ?? textOf(expected['id']) ?? ''
+  })
 }

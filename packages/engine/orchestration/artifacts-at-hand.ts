@@ -3,7 +3,8 @@
  *
  * @see docs/contracts/orchestration.md#expected-artifacts
  */
-import { isObject, type JsonObject, listOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, type JsonObject, listOf } from '@fairlead/base/json/values.ts'
 import { graphOf } from './machine/graph.ts'
 import type { Execution, Stage, StagePlace } from './model.ts'
 import { executionSecretsOf, maskCopies } from './secrets.ts'
@@ -18,6 +19,12 @@ export function artifactsSeenBy({ execution, stage }: StagePlace): unknown[] {
   return atHand(execution, graphOf(execution).ancestorsOf(stage))
 }
 
+const toArtifact = (value: unknown) => (isObject(value) ? value : undefined)
+const toResolved = shape({
+  resolvedExpectedArtifacts: list(shape({ id: String, boundArtifact: toArtifact })),
+  artifacts: list(toArtifact),
+})
+
 /** Artifacts by the id under which they were expected: by the stage, by those before it, or by the trigger; the nearest wins. */
 export function expectedArtifactsById({ execution, stage }: StagePlace): ReadonlyMap<string, JsonObject> {
   const holders = [
@@ -25,16 +32,12 @@ export function expectedArtifactsById({ execution, stage }: StagePlace): Readonl
       .ancestorsOf(stage)
       .map(({ outputs }) => outputs),
     execution.trigger,
-  ]
+  ].map(toResolved)
+  const bound = holders.flatMap(({ resolvedExpectedArtifacts }) => resolvedExpectedArtifacts)
+  const received = holders.at(-1)?.artifacts.map((artifact) => ({ id: artifact?.['id'], boundArtifact: artifact })) ?? []
   const found = new Map<string, JsonObject>()
-  const note = (id: unknown, artifact: unknown) => {
-    if (isObject(artifact) && !found.has(String(id))) found.set(String(id), artifact)
-  }
-  for (const holder of holders) {
-    for (const { id, boundArtifact } of objectsOf(holder['resolvedExpectedArtifacts'])) note(id, boundArtifact)
-  }
-  for (const artifact of objectsOf(execution.trigger['artifacts']))
-    if (artifact['id'] !== undefined) note(artifact['id'], artifact)
+  for (const { id, boundArtifact } of [...bound, ...received])
+    if (boundArtifact !== undefined && id !== undefined) found.getOrInsert(String(id), boundArtifact)
   return found
 }
 

@@ -1,6 +1,7 @@
 /** References to secrets that count in a run, by the stages that contain them: docs/contracts/secrets.md#authors-and-events. */
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { fieldOf, type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { allReferencesIn, writtenReferencesIn } from '../pipelines/secret-references.ts'
 import { StageError } from './machine/failure.ts'
@@ -42,21 +43,24 @@ export function authoredReferences(
 }
 
 /** Values that the definition gives parameters: defaults, and those of its triggers. */
-function declaredParameters({ parameterConfig, triggers }: JsonObject): ReadonlyMap<string, readonly unknown[]> {
+function declaredParameters(authored: JsonObject): ReadonlyMap<string, readonly unknown[]> {
+  const { parameterConfig, triggers } = toDeclaring(authored)
   const found = new Map<string, unknown[]>()
-  const add = (name: unknown, value: unknown) => void found.getOrInsertComputed(String(name), () => []).push(value)
-  for (const { name, default: value } of objectsOf(parameterConfig)) add(name, value)
-  for (const { parameters } of objectsOf(triggers)) {
-    for (const [name, value] of Object.entries(objectOf(parameters))) add(name, value)
-  }
+  const add = (name: string, value: unknown) => void found.getOrInsertComputed(name, () => []).push(value)
+  for (const { name, default: value } of parameterConfig) add(name, value)
+  for (const { parameters } of triggers) for (const [name, value] of Object.entries(parameters)) add(name, value)
   return found
 }
+
+const toDeclaring = shape({
+  parameterConfig: list(shape({ name: String, default: (value) => value })),
+  triggers: list(shape({ parameters: objectOf })),
+})
 
 /** References in parameters that a run of the same application passes, as far as they count in the stage that passes them. */
 function passedReferences({ parameters, parentPipelineStageId }: Trigger, application: unknown, parent: Execution): Set<string> {
   if (foldName(parent.application) !== foldName(String(application))) return new Set()
-  const stageId = textOf(parentPipelineStageId)
-  const stage = stageId === undefined ? undefined : graphOf(parent).find(stageId)
+  const stage = graphOf(parent).find(String(parentPipelineStageId))
   const known = referencesAt(parent.engine.references, stage && graphOf(parent).topLevelOf(stage).refId)
   return allReferencesIn(parameters).intersection(known)
 }
@@ -74,16 +78,9 @@ function eventTexts(submitted: unknown, trigger: Trigger, declared: ReadonlyMap<
 }
 
 /** Those of the runs that led to it, too. */
-function payloadsOf(trigger: JsonObject): unknown[] {
-  const found: unknown[] = []
-  for (let each: JsonObject | undefined = trigger; each !== undefined; each = parentTriggerOf(each))
-    found.push(each['payload'] ?? null)
-  return found
-}
-
-function parentTriggerOf({ parentExecution }: JsonObject): JsonObject | undefined {
+function payloadsOf({ payload = null, parentExecution }: JsonObject): unknown[] {
   const trigger = fieldOf(parentExecution, 'trigger')
-  return isObject(trigger) ? trigger : undefined
+  return [payload, ...(trigger === undefined ? [] : payloadsOf(objectOf(trigger)))]
 }
 
 /** @param refId Of the authored stage; undefined: what counts everywhere */

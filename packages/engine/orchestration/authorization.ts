@@ -1,6 +1,6 @@
 /**
  * Authorization of changes to executions.
- * Reads are judged and filtered by the gateway.
+ * Reads are checked and filtered by the gateway.
  *
  * @see docs/contracts/orchestration.md#authorization
  */
@@ -18,8 +18,8 @@ const controlled: readonly { method: string; path: RegExp; authorization: Applic
   { method: 'DELETE', path: /\/(?:pipelines|tasks)\/:id$/, authorization: 'WRITE' },
 ]
 
-/** An execution never moves to another application, so it may be judged before the step that changes it. */
-export function judgeControl(app: FastifyInstance, { options }: Engine): void {
+/** An execution never moves to another application, so it may be checked before the step that changes it. */
+export function checkControl(app: FastifyInstance, { options }: Engine): void {
   app.addHook('preHandler', async (request) => {
     const { user } = trustedCallerOf(request)
     const { method, routeOptions } = request

@@ -2,7 +2,8 @@
  * Record of a run in the engine (docs/contracts/orchestration.md#record-of-an-execution).
  * The `engine` members are the engine's own notes; they are stored with the record and never shown.
  */
-import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import type { Status } from './statuses.ts'
 
 export type ExecutionType = 'PIPELINE' | 'ORCHESTRATION'
@@ -215,8 +216,14 @@ export function isFalse(value: unknown): boolean {
   return value === false || (typeof value === 'string' && value.toLowerCase() === 'false')
 }
 
-/** Whether a run was started by a stage of another one, as the engine has noted it with the run. */
+/** The run, and its stage, that has started another one, as the trigger of that one says. A trigger may be made up. */
+export const originOf = shape({
+  pipelineId: [textOf, 'parentPipelineId'],
+  run: [shape({ id: textOf }), 'parentExecution'],
+  stageId: [textOf, 'parentPipelineStageId'],
+})
+
 export function isStartedBy(child: Execution, { execution: parent, stage }: StagePlace): boolean {
-  const { parentExecution, parentPipelineStageId } = child.trigger
-  return parentPipelineStageId === stage.id && isObject(parentExecution) && parentExecution['id'] === parent.id
+  const { run, stageId } = originOf(child.trigger)
+  return stageId === stage.id && run.id === parent.id
 }

@@ -1,4 +1,5 @@
 /** Content of what the event service gets for notifications, with expressions evaluated and secrets masked. */
+import { or, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
 import type { Announcement } from '@fairlead/ports/events.ts'
@@ -25,21 +26,36 @@ export interface NoticeParts {
   readonly now: number
 }
 
+/** An entry of a list of notifications; further members are kept. */
+const toEntry = shape({ type: or(textOf, ''), address: textOf, cc: textOf, when: textsOf, message: objectOf })
+
+const toMessage = shape({ text: textOf })
+
+/** What a stage says about its notifications, and those of a judgment about it. */
+const toStageNotices = shape({
+  sendNotifications: isTrue,
+  notifications: objectsOf,
+  instructions: textOf,
+  judgmentInputs: listOf,
+  judgmentInput: textOf,
+})
+
 /** Those entries that are for this occasion. @param records Of the application and of all */
 export function notificationsOf(execution: Execution, notice: Notification, records: readonly JsonObject[]): JsonObject[] {
   const occasion = notice.kind === 'judgment' ? notice.occasion : `${notice.level}.${notice.phase}`
-  return objectsOf(entriesOf(execution, notice, records)).filter(({ when }) => {
-    const moments = textsOf(when)
-    return moments.includes(occasion) || (moments.length === 0 && occasion === 'manualJudgment')
+  return entriesOf(execution, notice, records).filter((entry) => {
+    const { when } = toEntry(entry)
+    return when.includes(occasion) || (when.length === 0 && occasion === 'manualJudgment')
   })
 }
 
-function entriesOf(execution: Execution, { stageId }: Notification, records: readonly JsonObject[]): unknown[] {
+function entriesOf(execution: Execution, { stageId }: Notification, records: readonly JsonObject[]): JsonObject[] {
   if (stageId === undefined) {
-    return records.reduce<unknown[]>((merged, record) => mergedNotifications(merged, withTypes(record)), execution.notifications)
+    const ofPipeline: readonly unknown[] = execution.notifications
+    return objectsOf(records.reduce((merged, record) => mergedNotifications(merged, withTypes(record)), ofPipeline))
   }
-  const context: JsonObject = graphOf(execution).find(stageId)?.context ?? {}
-  return isTrue(context['sendNotifications']) ? listOf(context['notifications']) : []
+  const { sendNotifications, notifications } = toStageNotices(graphOf(execution).find(stageId)?.context)
+  return sendNotifications ? notifications : []
 }
 
 /** Entries of a record may leave their kind to the list that they are in. */
@@ -99,13 +115,15 @@ interface JudgmentParts {
 }
 
 function judgmentRequest(execution: Execution, { entry, stage, occasion, eventId }: JudgmentParts): JsonObject {
-  const context = maskIn(stage?.context ?? {}, executionSecretsOf(execution))
+  const { instructions, judgmentInputs, judgmentInput } = toStageNotices(
+    maskIn(stage?.context ?? {}, executionSecretsOf(execution)),
+  )
   const { type, application, id, authentication } = execution
-  const message = textOf(objectOf(objectOf(entry['message'])[occasion])['text'])
+  const { type: notificationType, address, cc, message } = toEntry(entry)
   return {
-    notificationType: (textOf(entry['type']) ?? '').toUpperCase(),
-    to: textOf(entry['address']) === undefined ? [] : [entry['address']],
-    cc: textOf(entry['cc']) === undefined ? [] : [entry['cc']],
+    notificationType: notificationType.toUpperCase(),
+    to: address === undefined ? [] : [address],
+    cc: cc === undefined ? [] : [cc],
     templateGroup: occasion,
     severity: 'HIGH',
     source: { executionType: type.toLowerCase(), executionId: id, application, user: authentication.user },
@@ -114,10 +132,10 @@ function judgmentRequest(execution: Execution, { entry, stage, occasion, eventId
       stageName: stage?.name,
       stageId: stage?.id,
       execution: shortView(execution, []),
-      instructions: textOf(context['instructions']),
-      judgmentInputs: listOf(context['judgmentInputs']),
-      judgmentInput: textOf(context['judgmentInput']),
-      message,
+      instructions,
+      judgmentInputs,
+      judgmentInput,
+      message: toMessage(message[occasion]).text,
     }),
   }
 }

@@ -9,7 +9,7 @@ import type { ExecutionType } from './model.ts'
 import type { EndedRow } from './store.ts'
 
 const dayMs = 24 * 60 * 60_000
-/** Rows that are judged at a time. */
+/** Rows that are looked at at a time. */
 const pageSize = 10
 /** Names that a deployment has given: a version, or a digest. Others, such as that of a Deployment, are in every run. */
 const givenName = /-(?:v\d{3,}|[0-9a-z]{5,10})$/
@@ -46,14 +46,14 @@ class Search {
       const page = store.ended(this.#type, after, pageSize)
       after = page.at(-1)
       if (after === undefined) return count
-      const doomed = page.filter((row) => {
+      const old = page.filter((row) => {
         const { days, kept, countsOldOnly } = sweep.ruleFor(rule, row.application)
         if (days === 0) return false
         const before = days === undefined ? now : now - days * dayMs
         return row.buildTime < before && this.#isBeyond(row, kept, countsOldOnly ? before : undefined) && !this.#isNeeded(row)
       })
-      for (let at = 0; at < doomed.length; at += sweep.chunkSize) {
-        count += this.#remove(doomed.slice(at, at + sweep.chunkSize))
+      for (let at = 0; at < old.length; at += sweep.chunkSize) {
+        count += this.#remove(old.slice(at, at + sweep.chunkSize))
         await sweep.turn()
       }
       await sweep.turn()

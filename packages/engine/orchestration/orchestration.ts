@@ -11,7 +11,7 @@ import { automaticUserOfChild } from '@fairlead/ports/rights/automatic-user.ts'
 import { toStorageError } from '@fairlead/ports/storage-error.ts'
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
-import { judgeControl } from './authorization.ts'
+import { checkControl } from './authorization.ts'
 import { Engine } from './engine.ts'
 import { executionsOf } from './executions.ts'
 import { createLifeCyclePublisher } from './life-cycle-events.ts'
@@ -55,7 +55,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       answerErrors(app, context)
       app.addHook('onRequest', async () => engine.catchUp())
       joinRepeated(app)
-      judgeControl(app, engine)
+      checkControl(app, engine)
       submitRoutes(app, engine)
       templatePlanRoutes(app, engine.options)
       taskRoutes(app, engine, context, texts)

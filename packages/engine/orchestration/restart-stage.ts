@@ -3,7 +3,7 @@
  *
  * @see docs/contracts/orchestration.md#operations-on-a-run
  */
-import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { type Access, describeMissing } from '@fairlead/ports/access.ts'
 import { startOrPark } from './concurrency.ts'
 import { steer } from './identity.ts'
@@ -11,7 +11,7 @@ import { advance } from './machine/advance.ts'
 import { graphOf } from './machine/graph.ts'
 import { replacePreconditions, resetForRestart } from './machine/restart.ts'
 import type { StageRun } from './machine/turn.ts'
-import { type Execution, type Identity, notify, type Stage } from './model.ts'
+import { type Execution, type Identity, notify, originOf, type Stage } from './model.ts'
 import { isComplete } from './statuses.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
@@ -52,10 +52,10 @@ function reset(run: StageRun, by: Identity): void {
  * as it is where the user may not EXECUTE it.
  */
 function restartParent(unit: UnitOfWork, child: Execution, { by, access }: Pick<RestartRequest, 'by' | 'access'>): void {
-  const { parentExecution, parentPipelineStageId } = child.trigger
-  if (!isObject(parentExecution) || typeof parentPipelineStageId !== 'string') return
-  const parent = unit.load(String(parentExecution['id']))
-  const stage = parent === undefined ? undefined : graphOf(parent).find(parentPipelineStageId)
+  const { run, stageId } = originOf(child.trigger)
+  if (run.id === undefined || stageId === undefined) return
+  const parent = unit.load(run.id)
+  const stage = parent === undefined ? undefined : graphOf(parent).find(stageId)
   // A trigger may be made up: only a stage that watches this very run is meant.
   if (stage?.context['executionId'] !== child.id) return
   if (parent === undefined || stage === undefined || !isComplete(parent.status) || !isComplete(stage.status)) return

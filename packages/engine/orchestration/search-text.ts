@@ -1,5 +1,5 @@
 /** Text by which searches find an execution: its name, its parameters, and the version that it is a run of. */
-import { fieldAt, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Execution } from './model.ts'
 
@@ -8,6 +8,18 @@ const maxLength = 4000
 /** Each is looked for in every run. */
 const maxWords = 20
 
+const toAny = (value: unknown) => value
+
+const toVersions = shape({
+  tag: toAny,
+  branch: toAny,
+  hash: toAny,
+  version: toAny,
+  action: toAny,
+  buildInfo: shape({ number: toAny }),
+  artifacts: list(shape({ name: toAny, version: toAny, reference: toAny })),
+})
+
 /**
  * In small letters, a value in each line, parameters as `name=value`.
  *
@@ -15,14 +27,10 @@ const maxWords = 20
  */
 export function searchTextOf(execution: Execution): string {
   const { name, trigger } = execution
-  const parameters = Object.entries(objectOf(trigger.parameters)).map(([key, value]) => `${key}=${textFor(value)}`)
-  const { tag, branch, hash, version, action } = trigger
-  const artifacts = objectsOf(trigger.artifacts).flatMap((artifact) => [
-    artifact['name'],
-    artifact['version'],
-    artifact['reference'],
-  ])
-  const values = [name, tag, branch, hash, version, action, fieldAt(trigger, 'buildInfo', 'number'), ...artifacts].map(textFor)
+  const parameters = Object.entries(trigger.parameters).map(([key, value]) => `${key}=${textFor(value)}`)
+  const { buildInfo, artifacts, ...versions } = toVersions(trigger)
+  const found = [name, ...Object.values(versions), buildInfo.number, ...artifacts.flatMap(Object.values<unknown>)]
+  const values = found.map(textFor)
   const lines = [...parameters, ...values].filter((line) => line !== '')
   return `\n${lines.join('\n').slice(0, maxLength)}\n`.toLowerCase()
 }

@@ -1,9 +1,8 @@
 /** Executions in SQLite: one row each, written whole, so that changes are atomic. */
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '@fairlead/base/json/json.ts'
-import { fieldOf, textOf } from '@fairlead/base/json/values.ts'
 import { SharedPartStore } from '@fairlead/base/storage/shared-parts.ts'
-import type { Execution, ExecutionType, Trigger } from './model.ts'
+import { type Execution, type ExecutionType, originOf, type Trigger } from './model.ts'
 import { searchTextOf } from './search-text.ts'
 import { maskExecution } from './secrets.ts'
 import { isComplete, type Status } from './statuses.ts'
@@ -135,8 +134,8 @@ export class ExecutionStore {
    * Where an execution stands, or would stand, among those that start one another. The parent is what the engine knows under the id
    * that the trigger gives; one that is made up is none.
    */
-  lineageOf({ trigger: { parentExecution } }: Execution): Lineage {
-    const parentId = textOf(fieldOf(parentExecution, 'id')) ?? ''
+  lineageOf({ trigger }: Execution): Lineage {
+    const { id: parentId = '' } = originOf(trigger).run
     const parent = this.#sql.get`
       SELECT coalesce(lineage_root, id) AS root, lineage_depth AS depth FROM orchestration_executions WHERE id = ${parentId}`
     if (parent === undefined) return { root: undefined, depth: 0, relatives: 0 }

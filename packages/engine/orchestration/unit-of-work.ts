@@ -2,13 +2,12 @@
  * One transaction of the engine. The executions that it touches are loaded once, changed in memory, and written together at
  * the end, after everything that a completion entails.
  */
-import { isObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { executionFactor } from '../limits.ts'
 import { releaseWaiting, startOrPark } from './concurrency.ts'
 import { giveUp, nextDue, wakeTasks } from './machine/run-task.ts'
 import type { Turn } from './machine/turn.ts'
-import type { Execution, ExecutionType } from './model.ts'
+import { type Execution, type ExecutionType, originOf } from './model.ts'
 import { isComplete } from './statuses.ts'
 import type { ExecutionStore } from './store.ts'
 
@@ -165,9 +164,9 @@ export class UnitOfWork {
   }
 
   #settle(done: Execution): void {
-    const { parentExecution, parentPipelineStageId } = done.trigger
-    if (parentPipelineStageId !== undefined && isObject(parentExecution)) {
-      const parent = this.load(String(parentExecution['id']))
+    const { run, stageId } = originOf(done.trigger)
+    if (stageId !== undefined && run.id !== undefined) {
+      const parent = this.load(run.id)
       if (parent !== undefined && !isComplete(parent.status)) wakeTasks(parent, this.turn.now)
     }
     if (done.type !== 'PIPELINE' || done.pipelineConfigId === undefined) return

@@ -3,12 +3,24 @@
  *
  * @see docs/contracts/events.md#expected-artifacts; docs/contracts/orchestration.md#expected-artifacts
  */
-import { isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, isTrue, textOf } from '@fairlead/base/json/values.ts'
 import { matchesIfValid } from '@fairlead/base/regex/bounded-regex.ts'
 import type { Meter } from '@fairlead/base/regex/meter.ts'
 
 /** What is compared; id, provenance and account are not. */
 export const comparedFields = ['type', 'name', 'version', 'location', 'reference'] as const
+
+const toPattern = shape({ type: textOf, name: textOf, version: textOf, location: textOf, reference: textOf })
+
+/** An artifact that a trigger or a stage expects. */
+export const toExpected = shape({
+  title: [or(textOf, ''), 'displayName', 'id'],
+  matchArtifact: toPattern,
+  usePriorArtifact: isTrue,
+  useDefaultArtifact: isTrue,
+  defaultArtifact: (value) => (isObject(value) ? value : undefined),
+})
 
 /**
  * Each field that the expectation sets equals that of the artifact, or is a pattern for the whole of it. What Java would not
@@ -16,10 +28,13 @@ export const comparedFields = ['type', 'name', 'version', 'location', 'reference
  *
  * @throws {RegexError} when a pattern is not supported or takes too long
  */
-export function matchesArtifact(expected: JsonObject, artifact: unknown, meter: Meter): boolean {
+export function matchesArtifact(
+  { matchArtifact }: Pick<ShapeOf<typeof toExpected>, 'matchArtifact'>,
+  artifact: unknown,
+  meter: Meter,
+): boolean {
   meter.spend()
-  const wanted = objectOf(expected['matchArtifact'])
-  return isObject(artifact) && comparedFields.every((field) => matchesField(textOf(wanted[field]), artifact[field], meter))
+  return isObject(artifact) && comparedFields.every((field) => matchesField(matchArtifact[field], artifact[field], meter))
 }
 
 function matchesField(pattern: string | undefined, value: unknown, meter: Meter): boolean {

@@ -98,7 +98,7 @@ export class EffectivePipelines {
     return { definition, ...lists }
   }
 
-  /** On behalf of the service itself: who may start the pipeline is judged by its triggers. */
+  /** On behalf of the service itself: who may start the pipeline is checked by its triggers. */
   async #template(definition: JsonObject, templates: Templates): Promise<JsonObject | undefined> {
     const stored = storedTemplate(referenceOf(definition))
     if (stored === undefined) return this.#unresolved(definition, 'it refers to no template of the definition store')
@@ -151,10 +151,10 @@ export class EffectivePipelines {
     }
   }
 
-  /** Who may use a service account was judged by its name: one that an expression has made up starts nothing. */
+  /** Who may use a service account was checked by its name: one that an expression has made up starts nothing. */
   #withKnownUsers(definition: JsonObject, written: Lists, planned: Lists): Lists {
-    const judged = new Set(written.triggers.map(({ runAsUser }) => runAsUser))
-    const triggers = planned.triggers.filter(({ runAsUser }) => judged.has(runAsUser))
+    const checked = new Set(written.triggers.map(({ runAsUser }) => runAsUser))
+    const triggers = planned.triggers.filter(({ runAsUser }) => checked.has(runAsUser))
     if (triggers.length < planned.triggers.length) this.#warnOnce(definition, 'the user of a trigger cannot be an expression')
     return { ...planned, triggers }
   }

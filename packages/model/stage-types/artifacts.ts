@@ -23,6 +23,25 @@ const expected = [
   json('defaultArtifact', 'The default.'),
 ]
 
+export const findArtifactFromExecution = artifacts.pipeline(
+  'findArtifactFromExecution',
+  'Find artifact from execution',
+  'Binds expected artifacts to those of the newest execution of a pipeline.',
+  [
+    text('application', 'Application of the pipeline, for forms; `pipeline` decides.', { choicesFrom: 'applications' }),
+    text('pipeline', 'Id of the pipeline.', { required: true, choicesFrom: 'pipelines' }),
+    object('executionOptions', 'Which executions count; unless given, those that succeeded.', [
+      flag('succeeded', 'Those that succeeded.'),
+      flag('terminal', 'Those that failed.'),
+      flag('running', 'Those that run.'),
+    ]),
+    objects('expectedArtifacts', 'What is expected; of several matches the newest is taken.', expected, {
+      required: true,
+      otherNames: ['expectedArtifact'],
+    }),
+  ],
+)
+
 export const artifactStages: readonly StageDescription[] = [
   artifacts.pipeline('evaluateArtifacts', 'Evaluate artifacts', 'Makes artifacts of texts with expressions, for later stages.', [
     objects('artifactContents', 'The artifacts; those without a text are left out.', [
@@ -44,22 +63,5 @@ export const artifactStages: readonly StageDescription[] = [
       ),
     ],
   ),
-  artifacts.pipeline(
-    'findArtifactFromExecution',
-    'Find artifact from execution',
-    'Binds expected artifacts to those of the newest execution of a pipeline.',
-    [
-      text('application', 'Application of the pipeline, for forms; `pipeline` decides.', { choicesFrom: 'applications' }),
-      text('pipeline', 'Id of the pipeline.', { required: true, choicesFrom: 'pipelines' }),
-      object('executionOptions', 'Which executions count; unless given, those that succeeded.', [
-        flag('succeeded', 'Those that succeeded.'),
-        flag('terminal', 'Those that failed.'),
-        flag('running', 'Those that run.'),
-      ]),
-      objects('expectedArtifacts', 'What is expected; of several matches the newest is taken.', expected, {
-        required: true,
-        otherNames: ['expectedArtifact'],
-      }),
-    ],
-  ),
+  findArtifactFromExecution,
 ]

@@ -1,5 +1,6 @@
 /** What happened in an execution, when and by whom, as its record tells (docs/contracts/orchestration.md#log-of-an-execution). */
-import { fieldAt, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import type { Execution, Stage } from '../model.ts'
 import { isComplete } from '../statuses.ts'
 
@@ -39,15 +40,24 @@ function executionEntries(execution: Execution): Entry[] {
   ]
 }
 
+const toSpan = shape({ startTime: numberOf, endTime: numberOf, status: textOf, errors: (value) => value })
+
+/** What an operation on a stage has noted in its context. */
+const toNotes = shape({
+  restartDetails: shape({ restartTime: numberOf, restartedBy: textOf }),
+  previousAttempts: list(toSpan),
+  judgmentStatus: textOf,
+  exception: shape({ details: shape({ errors: (value) => value }) }),
+})
+
 function stageEntries(stage: Stage): Entry[] {
-  const { id, name, type, status, startTime, endTime, context, lastModified, tasks } = stage
+  const { id, name, type, context, lastModified, tasks } = stage
   const details: JsonObject = { stageId: id, stageName: name, stageType: type }
-  const restart = objectOf(context['restartDetails'])
-  const judgment = textOf(context['judgmentStatus'])
+  const { restartDetails: restart, previousAttempts, judgmentStatus: judgment, exception } = toNotes(context)
   return [
-    ...objectsOf(context['previousAttempts']).flatMap((attempt) => spans('Stage', details, attempt)),
-    { at: numberOf(restart['restartTime']), eventType: 'StageRestarted', user: textOf(restart['restartedBy']), details },
-    ...spans('Stage', details, { startTime, endTime, status, errors: fieldAt(context['exception'], 'details', 'errors') }),
+    ...previousAttempts.flatMap((attempt) => spans('Stage', details, attempt)),
+    { at: restart.restartTime, eventType: 'StageRestarted', user: restart.restartedBy, details },
+    ...spans('Stage', details, { ...stage, errors: exception.details.errors }),
     {
       at: lastModified?.lastModifiedTime,
       eventType: judgment === undefined ? 'StageChanged' : 'StageJudged',
@@ -55,14 +65,16 @@ function stageEntries(stage: Stage): Entry[] {
       details:
         judgment === undefined ? details : { ...details, judgmentStatus: judgment, judgmentInput: context['judgmentInput'] },
     },
-    ...tasks.flatMap((task) => spans('Task', { ...details, taskId: task.id, taskName: task.name }, { ...task })),
+    ...tasks.flatMap((task) => spans('Task', { ...details, taskId: task.id, taskName: task.name }, task)),
   ]
 }
 
-function spans(what: 'Stage' | 'Task', details: JsonObject, { startTime, endTime, status, errors }: JsonObject): Entry[] {
+type Span = Partial<ReturnType<typeof toSpan>>
+
+function spans(what: 'Stage' | 'Task', details: JsonObject, { startTime, endTime, status, errors }: Span): Entry[] {
   const end = { ...details, status, ...(errors !== undefined && { errors }) }
   return [
-    { at: numberOf(startTime), eventType: `${what}Started`, details },
-    { at: numberOf(endTime), eventType: `${what}Complete`, details: end },
+    { at: startTime, eventType: `${what}Started`, details },
+    { at: endTime, eventType: `${what}Complete`, details: end },
   ]
 }

@@ -11,8 +11,8 @@ import type { Engine } from '../engine.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { planOf, recordFailedStart, startPipeline } from '../executions.ts'
 import { definitionWarnings } from '../submission/definition-warnings.ts'
-import { judgeTask } from '../submission/judge-task.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
+import { previewTask } from '../submission/preview-task.ts'
 import { loadDefinition } from '../submission/stored-definition.ts'
 import { objectAnswer, sendRecord } from './answers.ts'
 
@@ -29,7 +29,7 @@ export function submitRoutes(app: FastifyInstance, engine: Engine): void {
   })
 
   app.post('/ops/judge', async (request, reply) =>
-    sendRecord(reply, await judgeTask(request.body, trustedCallerOf(request), engine)),
+    sendRecord(reply, await previewTask(request.body, trustedCallerOf(request), engine)),
   )
 
   app.post('/definitions/warnings', (request) => definitionWarnings(bodyOf(request.body), options, trustedCallerOf(request)))

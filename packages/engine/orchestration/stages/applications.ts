@@ -9,7 +9,7 @@ const retry = { pollMs: 10_000, timeoutMs: 3600 * 1000 }
 
 /** All three create or update an application. */
 export const upsertApplicationStages: readonly StageType[] = ['createApplication', 'updateApplication', 'upsertApplication'].map(
-  (type) => job(type, upsertApplication, { judge: judgeApplication, ...retry }),
+  (type) => job(type, upsertApplication, { preview: previewApplication, ...retry }),
 )
 
 async function upsertApplication(context: TaskContext): Promise<TaskResult> {
@@ -39,7 +39,7 @@ async function upsertApplication(context: TaskContext): Promise<TaskResult> {
   }
 }
 
-async function judgeApplication({ stage }: TaskContext): Promise<undefined> {
+async function previewApplication({ stage }: TaskContext): Promise<undefined> {
   checkApplication(stage.context['application'])
 }
 

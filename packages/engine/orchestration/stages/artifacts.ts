@@ -1,6 +1,9 @@
 /** Stages that make artifacts of texts, bind expected ones, and take them from runs of other pipelines. */
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { definedOf, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { findArtifactFromExecution } from '@fairlead/model/stage-types/artifacts.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { bindExpected, type Candidates } from '../artifact-binding.ts'
 import { artifactsOfExecution, artifactsSeenBy, distinctArtifacts } from '../artifacts-at-hand.ts'
 import { StageError } from '../machine/failure.ts'
@@ -15,23 +18,28 @@ const evaluateArtifactsStage: StageType = withBinding({
   forgets: ['artifacts', 'resolvedExpectedArtifacts'],
 })
 
+const toContents = shape({
+  artifactContents: list(
+    shape({
+      id: textOf,
+      name: textOf,
+      contents: (value) => (value === undefined || typeof value === 'string' ? value : formatJson(value)),
+    }),
+  ),
+})
+
 /** The texts are evaluated by now, with the rest of the stage. */
 function evaluate({ stage }: TaskContext): TaskResult {
-  const made = objectsOf(stage.context['artifactContents']).flatMap(({ id, name, contents }) => {
-    const text = typeof contents === 'string' || contents === undefined || contents === null ? contents : formatJson(contents)
-    return text ? [{ id, artifact: toEmbedded(name, text) }] : []
+  const made = toContents(stage.context).artifactContents.flatMap(({ id, name, contents }) => {
+    if (!contents) return []
+    const reference = Buffer.from(contents, 'utf8').toString('base64')
+    return [{ id, artifact: definedOf({ type: 'embedded/base64', name, reference, artifactAccount: 'embedded-artifact' }) }]
   })
-  const resolved = made.filter(({ id }) => textOf(id) !== undefined)
   const found = {
     artifacts: made.map(({ artifact }) => artifact),
-    resolvedExpectedArtifacts: resolved.map(({ id, artifact }) => ({ id, boundArtifact: artifact })),
+    resolvedExpectedArtifacts: made.flatMap(({ id, artifact }) => (id === undefined ? [] : [{ id, boundArtifact: artifact }])),
   }
   return { status: 'SUCCEEDED', context: found, outputs: found }
-}
-
-function toEmbedded(name: unknown, text: string): JsonObject {
-  const reference = Buffer.from(text, 'utf8').toString('base64')
-  return definedOf({ type: 'embedded/base64', name: textOf(name), reference, artifactAccount: 'embedded-artifact' })
 }
 
 const bindArtifactStage: StageType = {
@@ -45,7 +53,7 @@ function bind(context: TaskContext): TaskResult {
   return bound(expectedBy(context.stage), {
     among: artifactsSeenBy(context),
     prior() {
-      const run = newestRunOf(textOf(execution.pipelineConfigId) ?? '')
+      const run = newestRunOf(execution.pipelineConfigId ?? '')
       return run === undefined ? [] : artifactsOfExecution(run)
     },
     missing: 'Neither the trigger nor the stages before have brought an artifact',
@@ -59,12 +67,15 @@ const findArtifactFromExecutionStage: StageType = {
 }
 
 async function find(context: TaskContext): Promise<TaskResult> {
-  const { pipeline, executionOptions } = context.stage.context
+  const { pipeline, executionOptions } = readFields(findArtifactFromExecution.fields, context.stage.context)
   const expected = expectedBy(context.stage)
-  const statuses = wantedStatuses(objectOf(executionOptions))
-  const run = context.newestRunOf(String(pipeline ?? ''), statuses)
+  const { succeeded, terminal, running } = executionOptions
+  const wanted = [succeeded && 'SUCCEEDED', terminal && 'TERMINAL', running && 'RUNNING'] as const
+  const chosen = wanted.filter((status) => status !== false)
+  const statuses: Status[] = chosen.length === 0 ? ['SUCCEEDED'] : chosen
+  const run = context.newestRunOf(pipeline ?? '', statuses)
   if (run === undefined) {
-    const title = textOf(pipeline) === undefined ? 'the pipeline, which is not set,' : `the pipeline ${String(pipeline)}`
+    const title = pipeline === undefined ? 'the pipeline, which is not set,' : `the pipeline ${pipeline}`
     throw new StageError([
       `There is no execution of ${title} with the status ${statuses.join(' or ')}. Run it, or change executionOptions.`,
     ])
@@ -77,19 +88,12 @@ async function find(context: TaskContext): Promise<TaskResult> {
   return { ...found, context: { ...found.context, sourceExecutionId: run.id } }
 }
 
-/** Without any option: those that succeeded. */
-function wantedStatuses({ succeeded, terminal, running }: JsonObject): Status[] {
-  const wanted: Status[] = [
-    ...(isTrue(succeeded) ? (['SUCCEEDED'] as const) : []),
-    ...(isTrue(terminal) ? (['TERMINAL'] as const) : []),
-    ...(isTrue(running) ? (['RUNNING'] as const) : []),
-  ]
-  return wanted.length === 0 ? ['SUCCEEDED'] : wanted
-}
+const toExpecting = shape({ expectedArtifacts: objectsOf, expectedArtifact: (value) => objectsOf([value]) })
 
 /** @throws {StageError} when it expects nothing */
 function expectedBy({ context }: Stage): JsonObject[] {
-  const expected = [...objectsOf(context['expectedArtifacts']), ...objectsOf([context['expectedArtifact']])]
+  const { expectedArtifacts, expectedArtifact } = toExpecting(context)
+  const expected = [...expectedArtifacts, ...expectedArtifact]
   if (expected.length > 0) return expected
   throw new StageError(['The stage expects no artifact. Describe one in expectedArtifacts.'])
 }

@@ -1,5 +1,6 @@
 /** `checkPreconditions`: one parallel synthetic stage per precondition; a false one fails the stage. */
-import { isObject, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
@@ -12,13 +13,22 @@ export const checkPreconditionsStage: StageType = {
     { name: 'checkPrecondition', decide: checkPrecondition },
     { name: 'checkClusterSize', execute: checkClusterSize, readsOnly: true, timeoutMs: 5 * 60_000 },
   ],
-  chooseSteps: (stage) => stepsFor(stage.context['preconditionType']),
-  beforeStages: (stage) => (typeof stage.context['preconditionType'] === 'string' ? [] : preconditionStages(stage)),
+  chooseSteps: (stage) => stepsFor(toPrecondition(stage.context).preconditionType),
+  beforeStages: (stage) => (toPrecondition(stage.context).preconditionType === undefined ? preconditionStages(stage) : []),
 }
 
-/** The parent of the preconditions has none. */
-function stepsFor(type: unknown): StageType['steps'] {
-  if (typeof type !== 'string') return []
+/** What an inner stage has of its precondition; the parent of the preconditions has no type. */
+const toPrecondition = shape({
+  preconditionType: textOf,
+  context: (value) => ({ ...toCheck(value), all: objectOf(value) }),
+})
+
+const toCheck = shape({ expression: (value) => value, failureMessage: textOf, stageName: textOf, stageStatus: textOf })
+
+type Check = ReturnType<typeof toPrecondition>['context']
+
+function stepsFor(type: string | undefined): StageType['steps'] {
+  if (type === undefined) return []
   const name = type === 'clusterSize' ? 'checkClusterSize' : 'checkPrecondition'
   return checkPreconditionsStage.steps.filter((step) => step.name === name)
 }
@@ -38,25 +48,21 @@ function preconditionStages(stage: Stage): NewStage[] {
 }
 
 function checkPrecondition(context: TaskContext): TaskResult {
-  const type = context.stage.context['preconditionType']
-  const settings = objectOf(context.stage.context['context'])
+  const { preconditionType: type, context: settings } = toPrecondition(context.stage.context)
   if (type === 'expression') return checkExpression(context, settings)
   if (type === 'stageStatus') return checkStageStatus(context, settings)
   throw new StageError([describeChoice(String(type), 'a type of precondition', ['expression', 'stageStatus', 'clusterSize'])])
 }
 
-function checkExpression(context: TaskContext, settings: JsonObject): TaskResult {
-  const { expression } = settings
+function checkExpression(context: TaskContext, { expression, failureMessage, all }: Check): TaskResult {
   const result = typeof expression === 'string' ? context.evaluate(`\${${expression}}`) : expression
-  const shown = { context: { ...settings, expressionResult: String(result) } }
+  const shown = { context: { ...all, expressionResult: String(result) } }
   if (String(result).toLowerCase() === 'true') return { status: 'SUCCEEDED', context: shown }
-  const text =
-    typeof settings['failureMessage'] === 'string' ? settings['failureMessage'] : `The expression "${expression}" is not true.`
+  const text = failureMessage ?? `The expression "${expression}" is not true.`
   return { status: 'TERMINAL', context: { ...shown, exception: { details: { errors: [text] } } } }
 }
 
-function checkStageStatus({ execution }: TaskContext, settings: JsonObject): TaskResult {
-  const { stageName, stageStatus } = settings
+function checkStageStatus({ execution }: TaskContext, { stageName, stageStatus }: Check): TaskResult {
   const stage = execution.stages.find((each) => each.name === stageName)
   if (stage === undefined) throw new StageError([`There is no stage named "${stageName}".`])
   if (stage.status === stageStatus) return { status: 'SUCCEEDED' }

@@ -1,4 +1,5 @@
 /** Fields of the stages of a definition, checked against the descriptions of their types. */
+import { shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { type FieldProblem, findFieldProblems, type Occasion } from '@fairlead/model/stage-types/check-stage.ts'
@@ -19,14 +20,17 @@ export function describeFieldProblems(stages: readonly JsonObject[], types: Stag
   return more <= 0 ? problems : [...problems.slice(0, mostProblems), `${more} more fields have problems.`]
 }
 
+/** Of a definition. */
+export const toStageHead = shape({ type: textOf, name: textOf })
+
 export function stageTitleOf(stage: JsonObject, index: number): string {
-  const name = textOf(stage['name'])
+  const { name } = toStageHead(stage)
   return name === undefined ? `Stage ${index + 1}` : `Stage "${shorten(name)}"`
 }
 
 /** Description of the type that implements the stage; undefined when the engine does not know it. */
 export function descriptionOf(stage: JsonObject, types: StageTypes): StageDescription | undefined {
-  const type = textOf(stage['type'])
+  const { type } = toStageHead(stage)
   if (type === undefined) return undefined
   return stageTypeOf(types, { type: withProvider(type, stage['providerType']), context: stage })?.description
 }

@@ -72,12 +72,12 @@ interface DecidingStep {
 interface CallingStep {
   execute(context: TaskContext): Promise<TaskResult>
   /**
-   * What it would submit now, found out without doing it: judgements of tasks ask for it. Undefined: it submits nothing, and is fine.
+   * What it would submit now, found out without doing it: previews of tasks ask for it. Undefined: it submits nothing, and is fine.
    *
    * @throws {StageError} as `execute`
    */
-  judge?(context: TaskContext): Promise<Submission | undefined>
-  /** It changes nothing: judgements of tasks run it. */
+  preview?(context: TaskContext): Promise<Submission | undefined>
+  /** It changes nothing: previews of tasks run it. */
   readonly readsOnly?: true
   /** Nothing recognizes its call when it is repeated: the stage says so if the engine ended before the result was recorded. */
   readonly isUnrecognized?: true
@@ -218,7 +218,7 @@ export function inSequence(stages: readonly NewStage[]): NewStage[] {
 export function job(
   type: string,
   execute: CallingStep['execute'],
-  options: Omit<StepOptions, 'name'> & Pick<CallingStep, 'judge'> = {},
+  options: Omit<StepOptions, 'name'> & Pick<CallingStep, 'preview'> = {},
 ): StageType {
   return { type, steps: [{ name: type, execute, ...options }] }
 }

@@ -1,9 +1,9 @@
 /** Stage types that the engine cannot run, and their error messages. */
-
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { nearestFirst, shorten } from '@fairlead/base/names/edit-distance.ts'
 import { cloudProviders } from '@fairlead/base/settings/standalone.ts'
 import { withProvider } from '../submission/references.ts'
+import { toStageHead } from './described-fields.ts'
 import { type StageTypes, typeNameOf, withoutProvider } from './stage-type.ts'
 
 /** Stage types of build servers that the embedded build service cannot connect. */
@@ -59,7 +59,7 @@ export function describeMissingType(name: string, types: StageTypes): string {
  */
 export function describeUnknownTypes(stages: readonly JsonObject[], types: StageTypes): string | undefined {
   const unknown = stages.flatMap((stage, index): { place: string; name: string }[] => {
-    const title = textOf(stage['name'])
+    const { name: title } = toStageHead(stage)
     const place = title === undefined ? String(index + 1) : quote(title)
     const name = typeNameIn(stage)
     // A type that is an expression is known once it is evaluated.

@@ -1,4 +1,5 @@
 /** `wait` passes some seconds since the start of the stage; `waitUntil` waits for a moment. */
+import { shape } from '@fairlead/base/json/shape.ts'
 import { isTrue } from '@fairlead/base/json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { passedMs } from '../machine/timeout.ts'
@@ -9,9 +10,12 @@ export const waitStage: StageType = {
   steps: [{ name: 'wait', decide: wait }],
 }
 
+/** What lets a stage that waits end early. */
+export const toSkip = shape({ skipRemainingWait: isTrue })
+
 /** @throws {Error} when `waitTime` is not a number of seconds. */
 function wait(context: TaskContext): TaskResult {
-  if (isTrue(context.stage.context['skipRemainingWait'])) return { status: 'SUCCEEDED' }
+  if (toSkip(context.stage.context).skipRemainingWait) return { status: 'SUCCEEDED' }
   const seconds = Number(context.stage.context['waitTime'] ?? 0)
   if (!Number.isFinite(seconds)) throw new Error('waitTime must be a number of seconds.')
   const { execution, stage, now } = context

@@ -1,4 +1,5 @@
 /** Faults of a definition that need not keep it from running, or are there because it is unfinished. */
+import { or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { findMisspeltFields } from '@fairlead/model/stage-types/check-stage.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
@@ -6,7 +7,7 @@ import { typesOfDefinition } from '../../notifications/warnings.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { parseExpression } from '../expressions/parser.ts'
 import { expressionsIn } from '../expressions/template.ts'
-import { describeFieldProblems, descriptionOf, stageTitleOf } from '../stages/described-fields.ts'
+import { describeFieldProblems, descriptionOf, stageTitleOf, toStageHead } from '../stages/described-fields.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
 import { describeMissingType, typesRunElsewhere } from '../stages/unknown-types.ts'
 import { versionOneProblem } from './prepare-pipeline.ts'
@@ -16,14 +17,16 @@ const mostWarnings = 10
 /** Texts that are looked into. */
 const mostTexts = 10_000
 
+const toDefinition = shape({ type: textOf, application: or(textOf, ''), stages: objectsOf })
+
 /** @returns a sentence each, the most useful first; none when nothing is wrong. */
 export async function definitionWarnings(
   definition: JsonObject,
   { stageTypes, ports }: Pick<EngineOptions, 'stageTypes' | 'ports'>,
   caller: Caller,
 ): Promise<string[]> {
-  const stages = definition['type'] === 'templatedPipeline' ? [] : objectsOf(definition['stages'])
-  const application = textOf(definition['application']) ?? ''
+  const { type, application, stages: own } = toDefinition(definition)
+  const stages = type === 'templatedPipeline' ? [] : own
   const known = await ports.definitions.application(application, caller)
   const warnings = [
     ...(known === undefined ? [`The application "${application}" does not exist.`] : []),
@@ -37,7 +40,7 @@ export async function definitionWarnings(
 }
 
 function stageWarnings(stage: JsonObject, place: string, types: StageTypes): string[] {
-  if (textOf(stage['type']) === undefined) return [`${place} has no "type"; a start is rejected until it has one.`]
+  if (toStageHead(stage).type === undefined) return [`${place} has no "type"; a start is rejected until it has one.`]
   const description = descriptionOf(stage, types)
   const misspelt = description === undefined ? [] : findMisspeltFields(stage, description)
   const elsewhere = typesRunElsewhere([stage], types).map((name) => describeMissingType(name, types))

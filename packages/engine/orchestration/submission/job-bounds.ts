@@ -1,5 +1,4 @@
-/** Bounds of the documents that jobs of tasks carry, judged before anything is stored. */
-
+/** Bounds of the documents that jobs of tasks carry, checked before anything is stored. */
 import { formatJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { maxTagBytes } from '@fairlead/ports/cloud-values.ts'

@@ -1,5 +1,6 @@
 /** Conversion of an ad-hoc task into an execution whose stages run in sequence. */
-import { isObject, type JsonObject, listOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
@@ -10,6 +11,15 @@ import type { Execution, Stage } from '../model.ts'
 import { describeLargeJob } from './job-bounds.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import { checkParentReadable, normaliseTrigger } from './trigger.ts'
+
+const toTask = shape({ application: or(textOf, 'spinnaker_unknown'), description: [textOf, 'description', 'name'] })
+
+const toCommon = shape({
+  startTimeExpiry: numberOf,
+  origin: textOf,
+  initialConfig: objectOf,
+  spelEvaluator: or(textOf, 'v3'),
+})
 
 /** @throws {PortError} 400 when the body is not a task. */
 export async function prepareTask(body: unknown, caller: Caller, sources: EngineOptions): Promise<Execution> {
@@ -25,7 +35,7 @@ export async function prepareTask(body: unknown, caller: Caller, sources: Engine
   await checkParentReadable(task['trigger'], caller, sources)
   const trigger = normaliseTrigger(task['trigger'], caller, sources)
   const id = sources.nextId()
-  const { application } = task
+  const { application, description } = toTask(task)
   const common = commonParts(task, caller, sources)
   const authored = { stages: jobs, trigger: task['trigger'] }
   const references = authoredReferences(authored, { ...trigger, type: 'task' }, { application, parent: undefined })
@@ -33,8 +43,8 @@ export async function prepareTask(body: unknown, caller: Caller, sources: Engine
     type: 'ORCHESTRATION',
     id,
     rootId: id,
-    application: textOf(task['application']) ?? 'spinnaker_unknown',
-    description: textOf(task['description']) ?? textOf(task['name']),
+    application,
+    description,
     ...common,
     engine: { ...common.engine, ...references },
     limitConcurrent: false,
@@ -54,17 +64,17 @@ function stageOfJob(job: JsonObject, nextId: () => string): Stage {
 
 /** What tasks and pipelines take alike from the body and its sender. */
 export function commonParts(body: JsonObject, caller: Caller, sources: EngineOptions) {
-  const expiry = Number(body['startTimeExpiry'] ?? Number.NaN)
+  const { startTimeExpiry, origin = caller.origin ?? 'unknown', initialConfig, spelEvaluator } = toCommon(body)
   return {
     status: 'NOT_STARTED' as const,
     buildTime: sources.now(),
-    startTimeExpiry: Number.isFinite(expiry) ? expiry : undefined,
+    startTimeExpiry,
     canceled: false,
-    origin: textOf(body['origin']) ?? caller.origin ?? 'unknown',
+    origin,
     authentication: authenticationOf(caller.user, caller.accounts, sources.now()),
-    initialConfig: objectOf(body['initialConfig']),
+    initialConfig,
     systemNotifications: [],
-    spelEvaluator: textOf(body['spelEvaluator']) ?? 'v3',
+    spelEvaluator,
     additionalHeaders: {},
     engine: { headers: caller.identity, followUps: [] },
   }

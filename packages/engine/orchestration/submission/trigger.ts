@@ -6,7 +6,7 @@ import type { Caller } from '@fairlead/ports/caller.ts'
 import { artifactsOfExecution } from '../artifacts-at-hand.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { executionView } from '../execution-view.ts'
-import type { Execution, Trigger } from '../model.ts'
+import { type Execution, originOf, type Trigger } from '../model.ts'
 import type { ExecutionStore } from '../store.ts'
 
 /** Of a submission; further members are kept. */
@@ -23,8 +23,6 @@ const toTrigger = shape({
   correlationId: (value) => (typeof value === 'string' ? value : undefined),
 })
 
-const toParents = shape({ parentPipelineId: textOf, parentExecution: shape({ id: textOf }) })
-
 /** @param caller Counts when the trigger names no user. */
 export function normaliseTrigger(submitted: unknown, { user = '[anonymous]' }: Caller, { store }: EngineOptions): Trigger {
   const given = withParent(objectOf(submitted), store)
@@ -34,13 +32,13 @@ export function normaliseTrigger(submitted: unknown, { user = '[anonymous]' }: C
 
 /**
  * A trigger that names a run as its parent includes all of it, and counts among what follows from it: the caller must be allowed to
- * read it. What the engine starts itself is not judged by it.
+ * read it. What the engine starts itself is not checked by it.
  *
  * @throws {PortError} 403, 503
  */
 export async function checkParentReadable(given: unknown, caller: Caller, { store, accessOf }: EngineOptions): Promise<void> {
-  const { parentPipelineId, parentExecution } = toParents(given)
-  for (const id of new Set([parentPipelineId, parentExecution.id])) {
+  const { pipelineId, run } = originOf(given)
+  for (const id of new Set([pipelineId, run.id])) {
     const parent = id === undefined ? undefined : store.load(id)
     if (parent !== undefined) checkOnApplication(await accessOf(caller.user), parent.application, 'READ')
   }
@@ -48,7 +46,7 @@ export async function checkParentReadable(given: unknown, caller: Caller, { stor
 
 /** A trigger that only names its parent gets the whole of it; an unknown parent is ignored. */
 function withParent(trigger: JsonObject, store: ExecutionStore): JsonObject {
-  const { parentPipelineId: id } = toParents(trigger)
+  const { pipelineId: id } = originOf(trigger)
   if (id === undefined || isObject(trigger['parentExecution'])) return trigger
   const parent = store.load(id)
   if (parent?.type !== 'PIPELINE') return trigger

@@ -1,5 +1,6 @@
 /** `kayentaCanary`: has kayenta compare a canary with its baseline, interval by interval, and deploys both where it is asked to. */
-import { objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
@@ -34,12 +35,14 @@ export const canaryStages: readonly StageType[] = [
   cleanupCanaryClustersStage,
 ]
 
+const toSettings = shape({ analysisType: textOf, canaryConfig: objectOf, deployments: (value) => value })
+const toOutputs = shape({ canaryConfigId: textOf, deployedServerGroups: list(objectOf) })
+
 /** @throws {StageError} when something is missing that would show only after the deployment */
 function plannedStages(stage: Stage, execution: Execution): NewStage[] {
-  const { analysisType, canaryConfig, deployments } = stage.context
-  const config = objectOf(canaryConfig)
+  const { analysisType, canaryConfig: config, deployments } = toSettings(stage.context)
   const { canaryConfigId, canaryConfigName, configurationAccountName } = config
-  const deploys = deployments !== undefined && deployments !== null
+  const deploys = deployments !== undefined
   if (analysisType === 'realTimeAutomatic' && !deploys) {
     throw new StageError(['The analysis is realTimeAutomatic, and says nothing about what to deploy: set "deployments".'])
   }
@@ -70,15 +73,13 @@ function startOf({ startTime }: Stage, { startTime: ofExecution, buildTime }: Ex
 
 function plannedIntervals(stage: Stage, execution: Execution): NewStage[] {
   const parent = graphOf(execution).parentOf(stage)
-  const config = objectOf(stage.context['canaryConfig'])
+  const { canaryConfig: config } = toSettings(stage.context)
   // Clients find the intervals by it.
   if (parent?.type === kayentaCanaryStage.type) parent.context = { ...parent.context, intervalStageId: stage.id }
-  const ofSibling = (type: string) =>
-    graphOf(execution)
-      .childrenOf(parent ?? stage)
-      .find((each) => each.type === type)?.outputs
-  const canaryConfigId = textOf(ofSibling(resolveCanaryConfigStage.type)?.['canaryConfigId'])
-  const [pair] = objectsOf(ofSibling(deployCanaryServerGroupsStage.type)?.['deployedServerGroups'])
+  const siblings = graphOf(execution).childrenOf(parent ?? stage)
+  const ofSibling = (type: string) => toOutputs(siblings.find((each) => each.type === type)?.outputs)
+  const { canaryConfigId } = ofSibling(resolveCanaryConfigStage.type)
+  const [pair] = ofSibling(deployCanaryServerGroupsStage.type).deployedServerGroups
   return intervalStages({ ...config, ...(canaryConfigId && { canaryConfigId }) }, startOf(stage, execution), pair)
 }
 
@@ -91,7 +92,7 @@ function aggregateResults({ execution, stage }: TaskContext): TaskResult {
       'No interval was judged: neither baseline nor canary had data. Send requests to both, or watch longer.',
     ])
   const canaryScores = runs.map(({ context }) => context['canaryScore'])
-  const { pass } = thresholdsOf(objectOf(stage.context['canaryConfig']))
+  const { pass } = thresholdsOf(toSettings(stage.context).canaryConfig)
   const { canaryScore: score = 0, ...judgment } = judgmentOf(last)
   const isGood = pass === undefined || score >= pass
   const comparison = pass === undefined ? 'and no pass threshold is set' : comparedWithPass(score, pass)

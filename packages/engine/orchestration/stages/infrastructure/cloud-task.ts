@@ -25,7 +25,7 @@ export function pauseFor({ stage, now }: TaskContext): number {
   return elapsedMs < 30 * minuteMs ? 10 * secondMs : minuteMs
 }
 
-export type SubmitStep = Required<Pick<CallStep, 'judge'>> & CallStep
+export type SubmitStep = Required<Pick<CallStep, 'preview'>> & CallStep
 
 /**
  * Submits what `build` makes; without operations the stage has nothing to do and goes on. A repeated submission, after a crash or a
@@ -42,7 +42,7 @@ export function submitStep(
   return {
     name,
     timeoutMs: 90 * secondMs,
-    judge: async (context) => build(context),
+    preview: async (context) => build(context),
     execute: async (context) => {
       const { operations, context: added = {} } = await build(context)
       const { stage } = context

@@ -27,7 +27,7 @@ function toHead({ apiVersion, kind, metadata }: JsonObject): JsonObject {
   return { apiVersion, kind, metadata }
 }
 
-const { judge: _judge, ...submitAfterDeploy } = submit
+const { preview: _preview, ...submitAfterDeploy } = submit
 
 /** As a part of a deployment; what is deployed is known only then. */
 export const cleanUpSteps: readonly Step[] = [submitAfterDeploy, monitorStep('monitorCleanup'), promoteStep]

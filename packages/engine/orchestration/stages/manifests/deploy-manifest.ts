@@ -9,7 +9,7 @@ import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { checkCanaryManifests, describeManifestStop, trafficOptionsOf } from './canary.ts'
 import { cleanUpSteps } from './clean-up.ts'
 import { manifestStage, operationFields } from './manifest-context.ts'
-import { judgedOnceResolved, resolveStep } from './manifest-source.ts'
+import { previewedOnceResolved, resolveStep } from './manifest-source.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
 import { clearOutputsStep, promoteStep } from './promote-outputs.ts'
 import { stabilizeStep } from './stabilize.ts'
@@ -25,7 +25,7 @@ function submitDeployment(operation: 'deployManifest' | 'planManifest'): Step {
     operations: [{ [operation]: description(context) }],
     context: { cloudProvider: kubernetes },
   }))
-  return judgedOnceResolved(submit)
+  return previewedOnceResolved(submit)
 }
 
 function description(context: TaskContext): JsonObject {

@@ -29,7 +29,7 @@ export function resolveStep(name: string, source: Source): Step {
   return {
     name,
     timeoutMs: 5 * 60_000,
-    judge: async (context) => {
+    preview: async (context) => {
       if (!isFromArtifact(context.stage)) return { operations: [], context: written(context).context }
       if (!isEmbedded(artifactOf(context))) return undefined
       return { operations: [], context: (await readDocuments(context, source)).context }
@@ -42,10 +42,10 @@ function isFromArtifact({ context }: Stage): boolean {
   return textOf(context['source'])?.toLowerCase() === 'artifact'
 }
 
-/** What an artifact holds is known once it is resolved, and nothing is judged before. */
-export function judgedOnceResolved(submit: SubmitStep): Step {
+/** What an artifact holds is known once it is resolved, and nothing is previewed before. */
+export function previewedOnceResolved(submit: SubmitStep): Step {
   const isOpen = (stage: Stage) => isFromArtifact(stage) && !Array.isArray(stage.context['optionalArtifacts'])
-  return { ...submit, judge: async (context) => (isOpen(context.stage) ? undefined : submit.judge(context)) }
+  return { ...submit, preview: async (context) => (isOpen(context.stage) ? undefined : submit.preview(context)) }
 }
 
 function toResult(place: StagePlace, { toContext }: Source, documents: readonly JsonObject[]): TaskResult {

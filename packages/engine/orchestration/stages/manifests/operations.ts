@@ -7,7 +7,7 @@ import { monitorStep, submitStep } from '../infrastructure/cloud-task.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
 import type { ManifestGuard } from './guards.ts'
 import { kindOf, type ManifestTarget, manifestStage, noLocation, operationFields, requireManifest } from './manifest-context.ts'
-import { judgedOnceResolved, resolveStep } from './manifest-source.ts'
+import { previewedOnceResolved, resolveStep } from './manifest-source.ts'
 import { withBinding } from './produced-artifacts.ts'
 import { promoteStep } from './promote-outputs.ts'
 import { loadManifest, stabilizeStep } from './stabilize.ts'
@@ -145,7 +145,7 @@ function patchStage(stabilize: Step): StageType {
     const target = requireManifest(context.stage)
     return { operations: [{ patchManifest: patchOf(context, target) }], context: noteTarget(target) }
   })
-  const steps = [resolveTargetStep, resolve, judgedOnceResolved(submit), monitorStep('monitorPatch'), promoteStep, stabilize]
+  const steps = [resolveTargetStep, resolve, previewedOnceResolved(submit), monitorStep('monitorPatch'), promoteStep, stabilize]
   return withBinding(manifestStage({ type: 'patchManifest', steps }))
 }
 

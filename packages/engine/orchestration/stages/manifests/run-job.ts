@@ -10,7 +10,7 @@ import { inSequence, type StageType, type Step, type TaskContext, type TaskResul
 import { fetchArtifact, requireArtifact } from './artifacts.ts'
 import { describeJobFailure, describeMissingProperties, loadProperties } from './job-results.ts'
 import { manifestStage, operationFields } from './manifest-context.ts'
-import { judgedOnceResolved, resolveStep } from './manifest-source.ts'
+import { previewedOnceResolved, resolveStep } from './manifest-source.ts'
 import { bindStep, expectsArtifacts } from './produced-artifacts.ts'
 import { promoteStep } from './promote-outputs.ts'
 
@@ -35,7 +35,7 @@ const monitor = monitorStep('monitorDeploy', { read: readJobs })
 const wait: Step = { name: 'waitOnJobCompletion', timeoutMs: 2 * hourMs, timeoutFollowsStage: true, execute: waitForJob }
 const consume: Step = { name: 'consumeArtifact', timeoutMs: 5 * 60_000, execute: consumeArtifact }
 
-const jobSteps: readonly Step[] = [resolve, judgedOnceResolved(start), monitor, promoteStep, wait, bindStep, consume]
+const jobSteps: readonly Step[] = [resolve, previewedOnceResolved(start), monitor, promoteStep, wait, bindStep, consume]
 
 /** @param prepare Steps ahead of the others @param complete The context with what the configuration fixes */
 export function jobStage(

@@ -248,12 +248,12 @@ async function manifestStage(context: TaskContext, target: Target, { done }: For
 function hasDeployed(done: DoneStage, target: Target): boolean {
   const { stage, manifests, namespaceOverride } = done
   if (stage.type !== 'deployManifest' || !isIn(done, target)) return false
-  const isThere = (manifest: JsonObject) => (namespaceOverride ?? namespaceOf(manifest).metadata.namespace) === target.region
+  const isThere = (manifest: JsonObject) => (namespaceOverride ?? toPlaced(manifest).metadata.namespace) === target.region
   const repositories = imagesIn(manifests).map(repositoryOf)
   return manifests.some(isThere) && target.source.versions.some(({ image }) => repositories.includes(repositoryOf(image)))
 }
 
-const namespaceOf = shape({ metadata: shape({ namespace: textOf }) })
+const toPlaced = shape({ metadata: shape({ namespace: textOf }) })
 
 const toLive = shape({
   manifest: shape({

@@ -19,7 +19,7 @@ import { type DeployedGroup, deployedGroups } from './deployed-groups.ts'
 
 export interface Look {
   /** `open`: it tells nothing yet. A check that stays open fails at its end. */
-  readonly verdict: 'good' | 'bad' | 'open'
+  readonly result: 'good' | 'bad' | 'open'
   /** A sentence: what was seen. */
   readonly text: string
   /** Nothing more can come. */
@@ -49,8 +49,8 @@ export const checkKinds: Readonly<Record<string, CheckKind>> = {
 
 /** The bad ones first: one bad look makes all of them bad, and one open look leaves them open. */
 function worst(looks: readonly Look[]): Look {
-  const first = (verdict: Look['verdict']) => looks.find((look) => look.verdict === verdict)
-  return first('bad') ?? first('open') ?? first('good') ?? { verdict: 'open', text: 'There is nothing to look at.' }
+  const first = (result: Look['result']) => looks.find((look) => look.result === result)
+  return first('bad') ?? first('open') ?? first('good') ?? { result: 'open', text: 'There is nothing to look at.' }
 }
 
 /** @throws {StageError} when there are none */
@@ -103,7 +103,7 @@ async function probe(context: TaskContext, address: string | OperatorAddress, ch
   } catch (error) {
     if (!(error instanceof CallError)) throw error
     if (error.fault === 'forbidden') throw new StageError([error.message])
-    return { verdict: 'bad', text: maskCopies(`${url}: ${error.message}`, secrets) }
+    return { result: 'bad', text: maskCopies(`${url}: ${error.message}`, secrets) }
   }
 }
 
@@ -115,11 +115,11 @@ function classifyAnswer(
   const { status: wanted, contains: contained, withinMs } = check
   const seen = `${url} answered ${status} in ${ms} ms`
   if (wanted === undefined ? status >= 400 : status !== wanted) {
-    return { verdict: 'bad', text: `${seen}, wanted ${wanted ?? 'a status below 400'}.` }
+    return { result: 'bad', text: `${seen}, wanted ${wanted ?? 'a status below 400'}.` }
   }
-  if (contained !== undefined && !text.includes(contained)) return { verdict: 'bad', text: `${seen}, without "${contained}".` }
-  if (withinMs !== undefined && ms > withinMs) return { verdict: 'bad', text: `${seen}, wanted at most ${withinMs} ms.` }
-  return { verdict: 'good', text: `${seen}.` }
+  if (contained !== undefined && !text.includes(contained)) return { result: 'bad', text: `${seen}, without "${contained}".` }
+  if (withinMs !== undefined && ms > withinMs) return { result: 'bad', text: `${seen}, wanted at most ${withinMs} ms.` }
+  return { result: 'good', text: `${seen}.` }
 }
 
 function bounds({ comparison, bound }: Check): string {
@@ -129,9 +129,9 @@ function bounds({ comparison, bound }: Check): string {
 /** @param value Undefined or NaN: the source has no value yet @throws {StageError} without a bound */
 function compareValue(check: Check, subject: string, value: number | undefined): Look {
   const { bound, comparison, holds } = comparisonOf(check, { bound: 'bound', byDefault: '<=' })
-  if (value === undefined || Number.isNaN(value)) return { verdict: 'open', text: `${subject} has no value yet.` }
+  if (value === undefined || Number.isNaN(value)) return { result: 'open', text: `${subject} has no value yet.` }
   const text = `${subject} is ${Number(value.toPrecision(6))}, wanted ${comparison} ${bound}.`
-  return { verdict: holds(value, bound) ? 'good' : 'bad', text }
+  return { result: holds(value, bound) ? 'good' : 'bad', text }
 }
 
 /** Each series of the answer must be within the bound. */
@@ -145,7 +145,7 @@ async function lookAtQuery(context: TaskContext, check: Check): Promise<Look> {
     if (!(error instanceof CallError) || error.fault === 'forbidden') throw new StageError([(error as Error).message])
     return error
   })
-  if ('fault' in answer) return { verdict: 'bad', text: maskCopies(`Prometheus: ${answer.message}`, secrets) }
+  if ('fault' in answer) return { result: 'bad', text: maskCopies(`Prometheus: ${answer.message}`, secrets) }
   const { error = answer.status, data } = toQueryAnswer(parseIfJson(answer.text))
   if (answer.status !== 200) throw new StageError([maskCopies(`Prometheus refuses the query: ${error}`, secrets)])
   const values = data.resultType === 'scalar' ? [data.scalar] : data.result.map(({ value }) => value)
@@ -172,7 +172,7 @@ async function lookAtMetric(context: TaskContext, check: Check): Promise<Look> {
     const requests = least > 0 || metric === 'errorPercent' ? await metricOf(context, group, 'requests') : undefined
     if ((requests ?? 0) < least) {
       return {
-        verdict: 'open' as const,
+        result: 'open' as const,
         text: `${group.name} has got ${requests ?? 0} requests of ${least} that tell something.`,
       }
     }
@@ -216,11 +216,11 @@ async function lookAtLogs(context: TaskContext, { pattern, appears }: Check): Pr
   const found = await Promise.all(instances.map((instance) => hasOutput(context, instance, pattern)))
   const position = found.indexOf(true)
   if (!appears) {
-    if (position >= 0) return { verdict: 'bad', text: `The output of ${instances[position]?.id} has "${pattern}".` }
-    return { verdict: 'good', text: `No output has "${pattern}".` }
+    if (position >= 0) return { result: 'bad', text: `The output of ${instances[position]?.id} has "${pattern}".` }
+    return { result: 'good', text: `No output has "${pattern}".` }
   }
-  if (position >= 0) return { verdict: 'good', text: `The output of ${instances[position]?.id} has "${pattern}".`, isFinal: true }
-  return { verdict: 'open', text: `No output of ${instances.length} instances has "${pattern}".` }
+  if (position >= 0) return { result: 'good', text: `The output of ${instances[position]?.id} has "${pattern}".`, isFinal: true }
+  return { result: 'open', text: `No output of ${instances.length} instances has "${pattern}".` }
 }
 
 async function hasOutput(

@@ -80,12 +80,12 @@ async function watch(context: TaskContext): Promise<TaskResult> {
     const known = ['command', ...Object.keys(checkKinds)].join(', ')
     throw new StageError([`There is no check of the type "${check.type}": use one of ${known}.`])
   }
-  const { verdict, text, isFinal = false } = await kind.look(context, check)
+  const { result, text, isFinal = false } = await kind.look(context, check)
   const { looks, failures, successes } = toTally(stage.context['verification'])
   const tally = {
     looks: looks + 1,
-    failures: failures + (verdict === 'bad' ? 1 : 0),
-    successes: successes + (verdict === 'good' ? 1 : 0),
+    failures: failures + (result === 'bad' ? 1 : 0),
+    successes: successes + (result === 'good' ? 1 : 0),
     last: text,
   }
   const shown = { context: { verification: tally } }

@@ -1,5 +1,6 @@
-/** Judgement of an ad-hoc task without running it: refusals, effects, and what only the run can tell. */
-import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+/** Preview of an ad-hoc task: refusals, effects, and what only the run can tell. */
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { EngineParts } from '../engine-parts.ts'
@@ -47,7 +48,7 @@ interface Effect {
 }
 
 /** `refused`: the task would fail as things are now; `depends`: a part of it is known only once it runs. */
-export interface TaskVerdict {
+export interface TaskPreview {
   readonly decision: 'accepted' | 'refused' | 'depends'
   readonly objections: readonly Finding[]
   readonly open: readonly Finding[]
@@ -55,28 +56,28 @@ export interface TaskVerdict {
 }
 
 /**
- * Judges a task by the things of this moment. Nothing is stored, and no other service is changed.
+ * Previews a task by the things of this moment. Nothing is stored, and no other service is changed.
  *
  * @throws {PortError} 403 and 503 as a submission; what it refuses with 400 is an objection
  */
-export async function judgeTask(body: unknown, caller: Caller, engine: EngineParts): Promise<TaskVerdict> {
+export async function previewTask(body: unknown, caller: Caller, engine: EngineParts): Promise<TaskPreview> {
   try {
-    return await new TaskJudge(engine, await prepareTask(body, caller, engine.options)).judge()
+    return await new Preview(engine, await prepareTask(body, caller, engine.options)).run()
   } catch (error) {
     if (!(error instanceof PortError) || error.status !== 400) throw error
     return conclude({ objections: [{ message: error.message }], open: [], effects: [] })
   }
 }
 
-function conclude(found: Omit<TaskVerdict, 'decision'>): TaskVerdict {
+function conclude(found: Omit<TaskPreview, 'decision'>): TaskPreview {
   const decision = found.objections.length > 0 ? 'refused' : found.open.length > 0 ? 'depends' : 'accepted'
   return { decision, ...found }
 }
 
-/** Ends the judgement: what follows depends on what is not known. */
+/** Ends the preview: what follows depends on what is not known. */
 class Unknowable extends Error {}
 
-class TaskJudge {
+class Preview {
   readonly #engine: EngineParts
   /** Never stored: stages are laid out in it as in a run. */
   readonly #task: Execution
@@ -85,7 +86,7 @@ class TaskJudge {
   readonly #open: Finding[] = []
   readonly #effects: Effect[] = []
   #stages = 0
-  /** Something ahead changes the things by which the rest is judged. */
+  /** Something ahead changes the things on which the rest depends. */
   #isChanged = false
 
   constructor(engine: EngineParts, task: Execution) {
@@ -99,11 +100,11 @@ class TaskJudge {
     return this.#objections.length > 0
   }
 
-  async judge(): Promise<TaskVerdict> {
+  async run(): Promise<TaskPreview> {
     const jobs = [...this.#task.stages]
     for (const [job, stage] of jobs.entries()) this.#checkFields(stage, job)
     try {
-      for (const [job, stage] of jobs.entries()) await this.#judgeStage(stage, job)
+      for (const [job, stage] of jobs.entries()) await this.#previewStage(stage, job)
     } catch (error) {
       if (!(error instanceof Unknowable)) throw error
     }
@@ -120,7 +121,7 @@ class TaskJudge {
       this.#objections.push({ ...place, field, message })
   }
 
-  async #judgeStage(stage: Stage, job: number): Promise<void> {
+  async #previewStage(stage: Stage, job: number): Promise<void> {
     if (this.#isRefused) return
     if (++this.#stages > mostStages || isSpent(this.#turn))
       throw this.#unknowable(stage, job, 'The rest of the task is too large to be judged at once.')
@@ -129,14 +130,14 @@ class TaskJudge {
     const graph = graphOf(this.#task)
     try {
       layOutStage(run, type)
-      for (const before of [...graph.childrenOf(stage, 'STAGE_BEFORE')]) await this.#judgeStage(before, job)
+      for (const before of [...graph.childrenOf(stage, 'STAGE_BEFORE')]) await this.#previewStage(before, job)
       if (this.#isRefused) return
       const steps = stage.tasks.flatMap(({ name }) => type?.steps.find((step) => step.name === name) ?? [])
-      const judged = steps.filter(isJudgeable)
-      const submits = await this.#judgeSteps(judged, stage, job)
+      const previewed = steps.filter(isPreviewed)
+      const submits = await this.#previewSteps(previewed, stage, job)
       if (!submits && steps.some((step) => !isReading(step))) this.#noteDescription(stage, job)
-      if (judged.length > 0 || steps.length === 0) injectAfterStages(run, type)
-      for (const after of [...graph.childrenOf(stage, 'STAGE_AFTER')]) await this.#judgeStage(after, job)
+      if (previewed.length > 0 || steps.length === 0) injectAfterStages(run, type)
+      for (const after of [...graph.childrenOf(stage, 'STAGE_AFTER')]) await this.#previewStage(after, job)
     } catch (error) {
       if (!(error instanceof StageError)) throw error
       this.#noteFailure(error, stage, job)
@@ -144,20 +145,20 @@ class TaskJudge {
   }
 
   /** @returns whether one of them submits operations, be it none at this moment */
-  async #judgeSteps(steps: readonly CallStep[], stage: Stage, job: number): Promise<boolean> {
+  async #previewSteps(steps: readonly CallStep[], stage: Stage, job: number): Promise<boolean> {
     let submits = false
     for (const step of steps) {
       const context = createTaskContext(this.#engine, { execution: this.#task, stage }, { isPreview: true })
-      if (step.judge !== undefined) {
-        const submission = await step.judge(context)
+      if (step.preview !== undefined) {
+        const submission = await step.preview(context)
         if (submission === undefined) continue
         submits = true
         mergeResult(stage, { context: submission.context })
-        await this.#judgeOperations(submission, context, job)
+        await this.#previewOperations(submission, context, job)
       } else {
         const result = await step.execute(context)
         mergeResult(stage, result)
-        const notice = textOf(result.context?.['notice'])
+        const { notice } = toNotice(result.context)
         if (notice !== undefined) this.#effects.push({ job, stage: stage.name, type: stage.type, message: notice })
         if (result.status === 'RUNNING')
           throw this.#unknowable(stage, job, 'The stage would wait: what it looks for is not there now.')
@@ -168,7 +169,7 @@ class TaskJudge {
   }
 
   /** The embedded infrastructure service says what it would refuse; another one checks when the operations arrive. */
-  async #judgeOperations({ operations }: Submission, context: TaskContext, job: number): Promise<void> {
+  async #previewOperations({ operations }: Submission, context: TaskContext, job: number): Promise<void> {
     if (operations.length === 0) return
     const { stage } = context
     const errors = await preview(context, operations)
@@ -181,7 +182,7 @@ class TaskJudge {
     this.#isChanged = true
   }
 
-  /** It does something that the judgement does not look into. */
+  /** It does something that the preview does not look into. */
   #noteDescription(stage: Stage, job: number): void {
     const description = stageTypeOf(this.#turn.stageTypes, stage)?.description
     const message = description?.description ?? `Runs a stage of the type ${stage.type}.`
@@ -212,8 +213,8 @@ class TaskJudge {
   }
 }
 
-function isJudgeable(step: Step): step is CallStep {
-  return 'execute' in step && (step.judge !== undefined || step.readsOnly === true)
+function isPreviewed(step: Step): step is CallStep {
+  return 'execute' in step && (step.preview !== undefined || step.readsOnly === true)
 }
 
 function isReading(step: Step): boolean {
@@ -222,20 +223,24 @@ function isReading(step: Step): boolean {
 
 const objectKeys = 'serverGroupName asgName loadBalancerName securityGroupName jobName imageName manifestName name'.split(' ')
 
+const toObjects = shape({
+  instanceIds: textsOf,
+  manifests: list(shape({ kind: textOf, metadata: shape({ name: textOf }) })),
+  capacity: (value) => (isObject(value) ? value : undefined),
+})
+
+const toNotice = shape({ notice: textOf })
+
 function toEffect(operation: string, description: JsonObject): Omit<Effect, 'job' | 'stage' | 'type'> {
-  const several = [...textsOf(description['instanceIds']), ...objectsOf(description['manifests']).map(nameOfManifest)]
+  const { instanceIds, manifests, capacity } = toObjects(description)
+  const several = [...instanceIds, ...manifests.map(({ kind, metadata }) => `${kind ?? ''} ${metadata.name ?? ''}`)]
   const name = firstText(description, ...objectKeys)
   const objects = several.length > 0 ? several : name === undefined ? [] : [name]
-  const { capacity } = description
   return {
     operation,
     account: stageAccountOf(description),
     region: placesOf(description)[0],
     ...(objects.length > 0 && { objects }),
-    ...(isObject(capacity) && { capacity }),
+    ...(capacity && { capacity }),
   }
-}
-
-function nameOfManifest({ kind, metadata }: JsonObject): string {
-  return [kind, objectOf(metadata)['name']].map((part) => String(part ?? '')).join(' ')
 }
