@@ -1,6 +1,7 @@
 /** The lease as an object of Kubernetes: `coordination.k8s.io/v1`, in the namespace of the pod. */
 
-import { definedOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { isApiError } from '@fairlead/providers/kubernetes/api/api-error.ts'
 import type { KubeClient } from '@fairlead/providers/kubernetes/api/client.ts'
 import type { ApiResource } from '@fairlead/providers/kubernetes/api/cluster-api.ts'
@@ -71,17 +72,19 @@ function toObject(
   }
 }
 
-function toRecord({ metadata, ...object }: KubeObject): LeaseRecord {
-  const spec = objectOf((object as { spec?: unknown }).spec)
-  const annotations = objectOf(metadata.annotations)
-  const written = Number(textOf(annotations[writtenAnnotation]))
-  const holder = textOf(spec['holderIdentity']) ?? ''
-  return {
-    id: textOf(annotations[idAnnotation]) ?? '',
-    holder,
-    term: Number(spec['leaseTransitions'] ?? 0),
-    written: written > 0 ? written : undefined,
-    copy: textOf(annotations[copyAnnotation]),
-    released: holder === '',
-  }
+const leaseOf = shape({
+  metadata: shape({
+    annotations: shape({
+      id: [or(textOf, ''), idAnnotation],
+      written: [numberOf, writtenAnnotation],
+      copy: [textOf, copyAnnotation],
+    }),
+  }),
+  spec: shape({ holder: [or(textOf, ''), 'holderIdentity'], term: [or(numberOf, 0), 'leaseTransitions'] }),
+})
+
+function toRecord(object: KubeObject): LeaseRecord {
+  const { metadata, spec } = leaseOf(object)
+  const { id, written = 0, copy } = metadata.annotations
+  return { id, ...spec, written: written > 0 ? written : undefined, copy, released: spec.holder === '' }
 }

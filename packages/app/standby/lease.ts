@@ -89,11 +89,7 @@ export class Lease {
     return this.#options.store.removal
   }
 
-  /**
-   * Resolves when the lease is held; undefined: stopped meanwhile.
-   *
-   * @throws {LeaseHeld} unless `waits`
-   */
+  /** Resolves when the lease is held; undefined: stopped meanwhile. @throws {LeaseHeld} unless `waits` */
   async take({ waits, signal }: TakeOptions): Promise<TakenLease | undefined> {
     const { log, owner } = this.#options
     let watched: { readonly version: string | undefined; readonly sinceMs: number } | undefined

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 
 export const textModel = z.string()
+export const maybeText = textModel.optional()
 /** Text that names what the request is about. */
 export const nonEmpty = z.string().min(1)
 /** A whole number in decimal digits. */
@@ -39,15 +40,15 @@ export function alike<Schema extends z.ZodType, Name extends string>(schema: Sch
 }
 
 /** Texts that may be null or missing, as fields of an object. */
-export function optionalTextsModel<Name extends string>(...names: readonly Name[]): Record<Name, typeof optionalText> {
-  return alike(optionalText, ...names)
+export function maybeTexts<Name extends string>(...names: readonly Name[]): Record<Name, typeof nullableText> {
+  return alike(nullableText, ...names)
 }
 
-const optionalText = z.string().nullish()
+const nullableText = z.string().nullish()
 
 /** An object of a service of which only some texts are described. @param id Name in the API document */
 export function described(id: string, ...texts: readonly string[]): z.ZodObject {
-  return model(id, optionalTextsModel(...texts))
+  return model(id, maybeTexts(...texts))
 }
 
 type Shape = z.core.$ZodLooseShape

@@ -1,6 +1,7 @@
 /** Settings of the plug-ins of Deck. */
 
-import { isObject, isTrue, objectOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { isObject, isTrue, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import {
   milliseconds,
   on,
@@ -30,14 +31,16 @@ export const deckPluginKeys = settings({
   ),
 })
 
+const toRepository = shape({ url: scalarOf, enabled: (value) => isTrue(value ?? true) })
+
 export type DeckPluginSettings = ReturnType<typeof toDeckPluginSettings>
 
 export function toDeckPluginSettings(values: SettingsOf<typeof deckPluginKeys>, report: SettingsReport) {
   const { served, plugins, refreshMs, repositories } = values
   const lists = Object.entries(repositories).flatMap(([name, repository]) => {
-    const { url, enabled = true } = objectOf(repository)
-    if (url === undefined || url === '' || !isTrue(enabled)) return []
-    const address = toListAddress(String(url))
+    const { url, enabled } = toRepository(repository)
+    if (url === undefined || !enabled) return []
+    const address = toListAddress(url)
     if (address !== undefined) return [address]
     report.problem(
       `${prefix}.repositories`,
@@ -49,7 +52,7 @@ export function toDeckPluginSettings(values: SettingsOf<typeof deckPluginKeys>, 
     /** By id; undefined as version: the latest. Empty where Deck loads none. */
     enabled: new Map(served ? findPlugins(plugins, []) : []),
     lists,
-    asksFront50: isTrue(objectOf(repositories['front50'])['enabled'] ?? true),
+    asksFront50: toRepository(repositories['front50']).enabled,
     refreshMs,
     served,
   }

@@ -80,11 +80,7 @@ export class AuditedAnswers {
     return this.#write(request, this.#toEvent(request, { kind: 'change', decision: 'begun' }))
   }
 
-  /**
-   * Before the first byte of a streamed answer. Undefined when it need not wait.
-   *
-   * @throws {GatewayError} AUDIT_UNAVAILABLE
-   */
+  /** Before the first byte of a streamed answer. Undefined when it need not wait. @throws {GatewayError} AUDIT_UNAVAILABLE */
   beforeStream(request: FastifyRequest, status: number): Promise<void> | undefined {
     const event = this.#judge(request, status)
     if (event === undefined) return undefined

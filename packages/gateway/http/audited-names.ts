@@ -41,18 +41,18 @@ export function namesInBody(body: unknown): Record<string, string> {
   const note = (name: string, values: readonly string[]) => {
     if (values.length > 0) found[name] = toList(new Set(values), name === 'application' ? maxApplicationsLength : maxLength)
   }
-  const textsOf = (all: typeof objects, name: string) => all.flatMap((one) => textOf(one, name))
-  note('id', textsOf(objects, 'id'))
-  note('name', textsOf(objects, 'name'))
-  note('username', textsOf(objects, 'username'))
+  const all = (some: typeof objects, name: string) => some.flatMap((one) => textIn(one, name))
+  note('id', all(objects, 'id'))
+  note('name', all(objects, 'name'))
+  note('username', all(objects, 'username'))
   note('application', [...objects, ...jobs].flatMap(applicationsOf))
-  note('jobs', textsOf(jobs, 'type'))
+  note('jobs', all(jobs, 'type'))
   return found
 }
 
 function applicationsOf(object: Record<string, unknown>): string[] {
   const application = fieldOf(object, 'application')
-  return isObject(application) ? textOf(application, 'name') : textOf(object, 'application')
+  return isObject(application) ? textIn(application, 'name') : textIn(object, 'application')
 }
 
 function toList(names: ReadonlySet<string>, maxCharacters: number): string {
@@ -71,7 +71,7 @@ function conceal(text: string): string {
   return concealSecrets(text).slice(0, maxLength)
 }
 
-function textOf(object: Record<string, unknown>, name: string): string[] {
+function textIn(object: Record<string, unknown>, name: string): string[] {
   const value = Object.hasOwn(object, name) ? object[name] : undefined
   return typeof value === 'string' && value !== '' ? [value.slice(0, maxLength)] : []
 }

@@ -33,7 +33,7 @@ export function readForwarded(
   trusted: { peer: string; proxies: RegExp },
 ): ForwardedRequest {
   const isStandard = names.address.toLowerCase() === 'forwarded'
-  return isStandard ? readStandard(textOf(headers, 'forwarded'), trusted) : readUsual(headers, names, trusted)
+  return isStandard ? readStandard(headerText(headers, 'forwarded'), trusted) : readUsual(headers, names, trusted)
 }
 
 function readUsual(
@@ -42,20 +42,20 @@ function readUsual(
   { peer, proxies }: { peer: string; proxies: RegExp },
 ): ForwardedRequest {
   let clientAddress = peer
-  for (const hop of lastFirst(textOf(headers, names.address).split(','))) {
+  for (const hop of lastFirst(headerText(headers, names.address).split(','))) {
     const address = parseAddress(hop)
     // A value that is no address does not come from a real peer of the next proxy.
     if (address === undefined) break
     clientAddress = address
     if (!proxies.test(address)) break
   }
-  const schemes = commaList(textOf(headers, names.scheme).toLowerCase())
+  const schemes = commaList(headerText(headers, names.scheme).toLowerCase())
   return {
     clientAddress,
     // Tomcat: encrypted all the way, or not at all.
     scheme: toScheme(schemes.find((scheme) => scheme !== 'https') ?? schemes[0]),
-    host: commaList(textOf(headers, names.host)).at(-1),
-    port: commaList(textOf(headers, names.port)).at(-1),
+    host: commaList(headerText(headers, names.host)).at(-1),
+    port: commaList(headerText(headers, names.port)).at(-1),
   }
 }
 
@@ -72,7 +72,7 @@ function readStandard(header: string, { peer, proxies }: { peer: string; proxies
   return read
 }
 
-function textOf(headers: IncomingHttpHeaders, name: string): string {
+function headerText(headers: IncomingHttpHeaders, name: string): string {
   return String(headers[name.toLowerCase()] ?? '')
 }
 

@@ -7,9 +7,7 @@ interface Variable {
   readonly hasSlashes: boolean
 }
 
-/**
- * `{name}` is one segment. `{+name}`, `{rest}` and a final `/**`, which is called `rest`, keep their slashes.
- */
+/** `{name}` is one segment. `{+name}`, `{rest}` and a final `/**`, which is called `rest`, keep their slashes. */
 export class PathTemplate {
   readonly names: readonly string[]
   /** For the web framework: `/applications/:application/jobs/*`. */

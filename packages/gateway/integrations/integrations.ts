@@ -1,6 +1,7 @@
 /** Services outside the platform for the web UI: proxies, and the lists of Slack, PagerDuty and Gremlin. */
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { fieldOf, listOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, listOf } from '@fairlead/base/json/values.ts'
 import { readConfigured } from '@fairlead/base/net/call-configured.ts'
 import type { IntegrationSettings } from './settings.ts'
 
@@ -62,9 +63,9 @@ export class Integrations {
     const entries: Entry[] = []
     for (let page = 0; page < maxPages; page++) {
       const answer = await read('PagerDuty', `${baseUrl}${path}&offset=${entries.length}`, headers)
-      const found = listOf(fieldOf(answer, list)) as Entry[]
-      entries.push(...found)
-      if (fieldOf(answer, 'more') !== true || found.length === 0) break
+      const { found, more } = shape({ found: [listOf, list], more: isTrue })(answer)
+      entries.push(...(found as Entry[]))
+      if (!more || found.length === 0) break
     }
     return entries
   }

@@ -97,12 +97,20 @@ export function demandsNothing(why: string, limitedTokens: TokenReach = 'never')
   return [{ kind: 'nothing', why, limitedTokens }]
 }
 
-export const ownAffair = demandsNothing('it concerns the caller alone')
-export const tellsWhoAsks = demandsNothing('it shows the caller and what the caller may do', 'always')
+const openTo = {
+  'caller only': demandsNothing('it concerns the caller alone'),
+  'describes the caller': demandsNothing('it shows the caller and what the caller may do', 'always'),
+  'signed by sender': demandsNothing('the sender proves itself to the service that is called'),
+}
+
+/** Every caller may; the same object each time, by which such operations are recognised. */
+export function open(reason: keyof typeof openTo): Demands {
+  return openTo[reason]
+}
+
 export const aboutGateway = demandsNothing('it shows the gateway itself and no application', 'reads')
 export const sharedKnowledge = demandsNothing('it belongs to no application and no account', 'reads')
 export const decidedByService = demandsNothing('only the service behind it knows what this belongs to, and it decides')
-export const provedBySender = demandsNothing('the sender proves itself to the service that is called')
 
 export const adminOnly: Demands = [{ kind: 'admin', withoutService: 'nobody' }]
 export const adminInPerson: Demands = [{ kind: 'admin', withoutService: 'nobody', inPerson: true }]

@@ -60,10 +60,7 @@ export class Circuit {
     if (this.#state !== 'closed') this.#close()
   }
 
-  /**
-   * @param cause For the log
-   * @param hasAlternative Another address can take the calls, so few failures suffice.
-   */
+  /** @param cause For the log @param hasAlternative Another address can take the calls, so few failures suffice. */
   fail(cause: unknown, hasAlternative = false): void {
     if (this.#state !== 'closed') return
     const nowMs = performance.now()

@@ -1,10 +1,10 @@
 /** Applications and projects, as the definition store keeps them. */
 
-import { AnyObject, millisecondsModel, model, optionalTextsModel } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, maybeTexts, millisecondsModel, model, TextList } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 import { DeclaredEnvironments } from './declaration.ts'
 
-const roles = z.array(z.string())
+const roles = TextList
 
 export const PermissionsModel = z
   .looseObject({ READ: roles.optional(), WRITE: roles.optional(), EXECUTE: roles.optional(), CREATE: roles.optional() })
@@ -17,7 +17,7 @@ export const PermissionsModel = z
 
 export const TrafficGuard = z
   .looseObject({
-    ...optionalTextsModel('account', 'location', 'stack', 'detail'),
+    ...maybeTexts('account', 'location', 'stack', 'detail'),
     enabled: z.boolean().nullish(),
   })
   .meta({ id: 'TrafficGuard', description: 'A cluster that must never be without a server group that takes traffic.' })
@@ -27,7 +27,7 @@ export const ApplicationAttributes = model(
   'Attributes of an application; any others are allowed beside these.',
   {
     name: z.string(),
-    ...optionalTextsModel('email', 'description', 'lastModifiedBy', 'repoType', 'repoProjectKey', 'repoSlug', 'aliases'),
+    ...maybeTexts('email', 'description', 'lastModifiedBy', 'repoType', 'repoProjectKey', 'repoSlug', 'aliases'),
     cloudProviders: z.string().nullish().describe('Comma-separated.'),
     accounts: z.string().nullish().describe('Those in which the application runs, comma-separated.'),
     createTs: z.string().nullish().describe('Milliseconds since the epoch.'),
@@ -44,11 +44,11 @@ export const ProjectClusterRule = model('ProjectClusterRule', {
   account: z.string(),
   stack: z.string().nullish().describe('`*` for all.'),
   detail: z.string().nullish().describe('`*` for all.'),
-  applications: z.array(z.string()).nullish(),
+  applications: TextList.nullish(),
 })
 
 export const ProjectConfig = z.looseObject({
-  applications: z.array(z.string()).nullish(),
+  applications: TextList.nullish(),
   clusters: z.array(ProjectClusterRule).nullish(),
   pipelineConfigs: z.array(z.looseObject({ application: z.string(), pipelineConfigId: z.string() })).nullish(),
 })
@@ -56,7 +56,7 @@ export const ProjectConfig = z.looseObject({
 export const Project = model('Project', {
   id: z.string().optional(),
   name: z.string(),
-  ...optionalTextsModel('email', 'lastModifiedBy'),
+  ...maybeTexts('email', 'lastModifiedBy'),
   config: ProjectConfig.nullish(),
   createTs: millisecondsModel.nullish(),
   updateTs: millisecondsModel.nullish(),
@@ -64,7 +64,7 @@ export const Project = model('Project', {
 
 export const ProjectClusterModel = model('ProjectCluster', {
   account: z.string(),
-  ...optionalTextsModel('stack', 'detail'),
+  ...maybeTexts('stack', 'detail'),
   applications: z.array(AnyObject).nullish().describe('Each with its clusters and the builds that run there.'),
   instanceCounts: AnyObject.nullish(),
 })
@@ -74,7 +74,7 @@ export const SnapshotModel = model('Snapshot', {
   application: z.string(),
   account: z.string(),
   infrastructure: AnyObject.nullish().describe('Kind of resource to name to definition.'),
-  ...optionalTextsModel('configLang', 'lastModifiedBy'),
+  ...maybeTexts('configLang', 'lastModifiedBy'),
   timestamp: millisecondsModel.nullish(),
   lastModified: millisecondsModel.nullish(),
 })

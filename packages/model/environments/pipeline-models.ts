@@ -1,11 +1,11 @@
 /** Definitions of pipelines and deployment strategies, and what they consist of. */
 
-import { AnyObject, alike, model, optionalTextsModel } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, alike, maybeTexts, model, TextList } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 
 export const Artifact = model('Artifact', 'Something that a pipeline deploys: an image, a file, a chart.', {
   type: z.string().optional(),
-  ...optionalTextsModel('name', 'version', 'location', 'reference', 'artifactAccount', 'provenance', 'uuid'),
+  ...maybeTexts('name', 'version', 'location', 'reference', 'artifactAccount', 'provenance', 'uuid'),
   metadata: AnyObject.nullish(),
 })
 
@@ -20,8 +20,8 @@ const ExpectedArtifact = model('ExpectedArtifact', {
 
 export const Notification = model('Notification', {
   type: z.string().nullish().describe('email, slack, googlechat, microsoftteams, sms, pubsub, …'),
-  ...optionalTextsModel('address', 'level'),
-  when: z.array(z.string()).nullish().describe('Such as `pipeline.failed`.'),
+  ...maybeTexts('address', 'level'),
+  when: TextList.nullish().describe('Such as `pipeline.failed`.'),
   message: AnyObject.nullish(),
 })
 
@@ -29,7 +29,7 @@ export const PipelineStage = model('PipelineStage', 'A stage of a definition; it
   type: z.string().nullish().describe('Missing in a stage whose type is not chosen yet.'),
   name: z.string().nullish(),
   refId: z.string().nullish().describe('By which other stages require this one.'),
-  requisiteStageRefIds: z.array(z.string()).nullish().describe('Stages that must end before.'),
+  requisiteStageRefIds: TextList.nullish().describe('Stages that must end before.'),
 })
 
 export const PipelineTrigger = model(
@@ -37,16 +37,16 @@ export const PipelineTrigger = model(
   'What starts a pipeline; the fields of its type are allowed beside these.',
   {
     type: z.string().nullish().describe('webhook, cron, git, docker, jenkins, pipeline, pubsub, …'),
-    ...optionalTextsModel('id', 'runAsUser', 'source', 'cronExpression'),
+    ...maybeTexts('id', 'runAsUser', 'source', 'cronExpression'),
     enabled: z.boolean().nullish(),
     payloadConstraints: AnyObject.nullish().describe('Field of the payload to a regular expression for its value.'),
-    expectedArtifactIds: z.array(z.string()).nullish(),
+    expectedArtifactIds: TextList.nullish(),
   },
 )
 
 export const Parameter = model('Parameter', {
   name: z.string(),
-  ...optionalTextsModel('label', 'description'),
+  ...maybeTexts('label', 'description'),
   default: z.unknown().optional(),
   required: z.boolean().nullish(),
   hasOptions: z.boolean().nullish(),
@@ -57,7 +57,7 @@ export const Pipeline = model('Pipeline', 'A pipeline definition; fields that ar
   application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
   name: z.string(),
   id: z.string().optional().describe('Given by the store unless sent.'),
-  ...optionalTextsModel('schema', 'description'),
+  ...maybeTexts('schema', 'description'),
   type: z.string().nullish().describe('`templatedPipeline` for one of a template.'),
   stages: z.array(PipelineStage).nullish(),
   triggers: z.array(PipelineTrigger).nullish(),
@@ -85,11 +85,11 @@ export const DefinitionMove = model('DefinitionMove', 'The old and the new name 
 export const PipelineTemplate = model('PipelineTemplate', {
   id: z.string().nullish(),
   schema: z.string().nullish().describe('`1` or `v2`.'),
-  metadata: z.looseObject({ name: z.string().nullish(), scopes: z.array(z.string()).nullish() }).nullish(),
+  metadata: z.looseObject({ name: z.string().nullish(), scopes: TextList.nullish() }).nullish(),
 })
 
 export const NotificationSettings = model('NotificationSettings', 'Notifications of an application, by kind.', {
-  ...optionalTextsModel('application', 'lastModifiedBy'),
+  ...maybeTexts('application', 'lastModifiedBy'),
   lastModified: z.int().nullish().describe('Milliseconds since the epoch.'),
   ...alike(z.array(Notification).nullish(), 'email', 'slack', 'sms', 'googlechat', 'microsoftteams', 'pubsub'),
 })

@@ -1,5 +1,6 @@
 /** Leaves out of answers what the caller may not read. */
-import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import type { Need } from '@fairlead/model/rights/decide.ts'
 import type { PermissionView } from '@fairlead/model/rights/permissions.ts'
 import { permissionDenied } from '../../permissions/permission-errors.ts'
@@ -20,49 +21,55 @@ export type Allows = (need: Need) => boolean
  * @throws {GatewayError} PERMISSION_DENIED for a single resource instead of a map by account
  */
 export function filterAnswer(answer: unknown, fields: readonly FilterField[], allows: Allows): unknown {
-  if (fields.includes('key-account') && isObject(answer)) {
-    const { accountName } = answer
-    if (typeof accountName === 'string') {
-      const need: Need = { kind: 'account', name: accountName, authorization: 'READ' }
-      if (!allows(need)) throw permissionDenied(need)
-      return answer
-    }
-    return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(allows, 'account', account)))
-  }
-  if (fields.includes('accounts') && isObject(answer)) return readableParts(answer, allows)
-  if (fields.includes('entity') && isObject(answer)) {
-    const denied = needsOfEntity(answer).find((need) => !allows(need))
-    if (denied !== undefined) throw permissionDenied(denied)
-    return answer
-  }
-  if (fields.includes('scopes') && isObject(answer)) {
-    const lists = Object.entries(answer).map(([id, list]) => [id, filterAnswer(list, fields, allows)] as const)
-    return Object.fromEntries(lists.filter(([, list]) => !Array.isArray(list) || list.length > 0))
-  }
-  if (fields.includes('application') && isObject(answer)) {
-    return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, filterAnswer(value, fields, allows)]))
-  }
-  if (!Array.isArray(answer)) return answer
-  return answer.flatMap((entry: unknown) => {
-    if (fields.includes('accounts') && isObject(entry)) return withReadableAccounts(entry, allows) ?? []
-    if (isObject(entry) && Array.isArray(entry['results'])) {
-      return [{ ...entry, results: filterAnswer(entry['results'], fields, allows) }]
-    }
-    return fields.every((field) => mayReadEntry(allows, field, entry)) ? [entry] : []
-  })
+  if (Array.isArray(answer)) return answer.flatMap((entry: unknown) => filterEntry(entry, fields, allows))
+  return isObject(answer) ? filterObject(answer, fields, allows) : answer
 }
 
-function mayReadEntry(allows: Allows, field: FilterField, entry: unknown): boolean {
-  if (field === 'build-service') {
-    const name = isObject(entry) ? entry['name'] : entry
-    return typeof name !== 'string' || mayRead(allows, field, name)
+function filterObject(answer: JsonObject, fields: readonly FilterField[], allows: Allows): JsonObject {
+  const filterParts = () => Object.entries(answer).map(([key, value]) => [key, filterAnswer(value, fields, allows)] as const)
+  if (fields.includes('key-account')) {
+    const { accountName } = answer
+    if (typeof accountName !== 'string')
+      return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(allows, 'account', account)))
+    return requireEach([{ kind: 'account', name: accountName, authorization: 'READ' }], answer, allows)
   }
-  if (field === 'scopes') return !isObject(entry) || templateNeeds([entry], 'READ').needs.every(allows)
-  if (field === 'applications') return !isObject(entry) || needsOfCanaryConfig(entry, 'READ').needs.every(allows)
-  if (field === 'entity') return !isObject(entry) || needsOfEntity(entry).every(allows)
-  if (field === 'accounts' || field === 'key-account' || !isObject(entry)) return true
-  const name = entry[field]
-  return typeof name !== 'string' || name === '' || mayRead(allows, field, name)
+  if (fields.includes('accounts')) {
+    const [first] = objectsOf(answer['accounts'])
+    const name = String(first?.['name'])
+    return withReadableAccounts(answer, allows) ?? requireEach([{ kind: 'account', name, authorization: 'READ' }], answer, allows)
+  }
+  if (fields.includes('entity')) return requireEach(needsOfEntity(answer), answer, allows)
+  if (fields.includes('scopes'))
+    return Object.fromEntries(filterParts().filter(([, list]) => !Array.isArray(list) || list.length > 0))
+  return fields.includes('application') ? Object.fromEntries(filterParts()) : answer
+}
+
+/** @throws {GatewayError} PERMISSION_DENIED */
+function requireEach(needs: readonly Need[], answer: JsonObject, allows: Allows): JsonObject {
+  const denied = needs.find((need) => !allows(need))
+  if (denied !== undefined) throw permissionDenied(denied)
+  return answer
+}
+
+/** The entry, or what is left of it, in a list; an empty one otherwise. */
+function filterEntry(entry: unknown, fields: readonly FilterField[], allows: Allows): unknown[] {
+  if (!isObject(entry))
+    return typeof entry === 'string' && fields.includes('build-service') && !mayRead(allows, 'build-service', entry)
+      ? []
+      : [entry]
+  if (fields.includes('accounts')) return [withReadableAccounts(entry, allows) ?? []].flat()
+  const { results } = entry
+  if (Array.isArray(results)) return [{ ...entry, results: filterAnswer(results, fields, allows) }]
+  return fields.every((field) => mayReadEntry(allows, field, entry)) ? [entry] : []
+}
+
+function mayReadEntry(allows: Allows, field: FilterField, entry: JsonObject): boolean {
+  if (field === 'scopes') return templateNeeds([entry], 'READ').needs.every(allows)
+  if (field === 'applications') return needsOfCanaryConfig(entry, 'READ').needs.every(allows)
+  if (field === 'entity') return needsOfEntity(entry).every(allows)
+  if (field === 'accounts' || field === 'key-account') return true
+  const name = entry[field === 'build-service' ? 'name' : field]
+  return typeof name !== 'string' || (name === '' && field !== 'build-service') || mayRead(allows, field, name)
 }
 
 /** The entry without the accounts in its list that the caller may not read; undefined if none is left. */
@@ -73,22 +80,17 @@ function withReadableAccounts(entry: JsonObject, allows: Allows): JsonObject | u
   return readable.length === 0 ? undefined : { ...entry, accounts: readable }
 }
 
-function readableParts(entry: JsonObject, allows: Allows): JsonObject {
-  const readable = withReadableAccounts(entry, allows)
-  if (readable !== undefined) return readable
-  const [first] = objectsOf(entry['accounts'])
-  throw permissionDenied({ kind: 'account', name: String(first?.['name']), authorization: 'READ' })
-}
+const toTags = shape({
+  entityRef: shape({ application: textOf, account: textOf, accountId: textOf, entityId: or(textOf, '') }),
+})
 
 /** Where the entity of tags is. One that names neither application nor account belongs to the application in its own name. */
 function needsOfEntity(tags: JsonObject): Need[] {
-  const reference = objectOf(tags['entityRef'])
-  const application = textOf(reference['application'])
-  const account = textOf(reference['account']) ?? textOf(reference['accountId'])
+  const { application, accountId, account = accountId, entityId } = toTags(tags).entityRef
   const named: Need[] = []
   if (application !== undefined) named.push({ kind: 'application', name: application, authorization: 'READ' })
   if (account !== undefined && account !== '*') named.push({ kind: 'account', name: account, authorization: 'READ' })
-  const [own = ''] = (textOf(reference['entityId']) ?? '').split('-', 1)
+  const [own = ''] = entityId.split('-', 1)
   return named.length > 0 || own === '' ? named : [{ kind: 'application', name: own, authorization: 'READ' }]
 }
 

@@ -1,7 +1,7 @@
 /** Explanations of access: the decision, its rules, who enforces it, and the origin of roles. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { nonEmpty, textModel } from '@fairlead/base/json/schemas.ts'
+import { maybeText, nonEmpty, TextList, textModel } from '@fairlead/base/json/schemas.ts'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import type { PermissionView } from '@fairlead/model/rights/permissions.ts'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ import type { User } from '../../http/request-state.ts'
 import { createUser } from '../../login/user.ts'
 import type { Permissions } from '../../permissions/fiat-permissions.ts'
 import { get, post } from '../declare.ts'
-import { formatDemands, tellsWhoAsks } from '../demands.ts'
+import { formatDemands, open } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { applicationExists, loadResourcePermissions } from './access-resources.ts'
@@ -45,14 +45,14 @@ const AccessExplanation = z
     demands: z.string().describe('What the operation demands.'),
     decision: z.enum(['allowed', 'denied', 'depends']).describe('`depends`: on what `open` lists.'),
     reasons: z.array(z.object({ need: z.string(), allowed: z.boolean(), rule: z.string() })),
-    open: z.array(z.string()).describe('What to add to the question for a decision, as `name=VALUE: what it is`.'),
-    optional: z.array(z.string()).describe('What some requests of this operation need besides, in the same form.'),
+    open: TextList.describe('What to add to the question for a decision, as `name=VALUE: what it is`.'),
+    optional: TextList.describe('What some requests of this operation need besides, in the same form.'),
     enforcement: z
       .object({ by: z.enum(['gateway', 'services', 'both']), note: z.string() })
       .optional()
       .describe('Who refuses what is denied: see `permissions.enforce`.'),
     resources: z
-      .array(z.object({ kind: z.string(), name: z.string(), permissions: z.record(z.string(), z.array(z.string())) }))
+      .array(z.object({ kind: z.string(), name: z.string(), permissions: z.record(z.string(), TextList) }))
       .optional()
       .describe('Roles by authorization of the requested objects; an object without any is unrestricted. For administrators.'),
   })
@@ -61,16 +61,16 @@ export type AccessExplanation = z.infer<typeof AccessExplanation>
 
 const question = {
   operation: nonEmpty.describe('Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.'),
-  application: textModel.optional().describe('The application that it would be about.'),
-  account: textModel.optional().describe('The account that it would be about.'),
-  buildService: textModel.optional().describe('The build service that it would be about.'),
-  serviceAccount: textModel.optional().describe('The service account that a trigger would run as.'),
-  username: textModel.optional().describe('Another user. For administrators.'),
+  application: maybeText.describe('The application that it would be about.'),
+  account: maybeText.describe('The account that it would be about.'),
+  buildService: maybeText.describe('The build service that it would be about.'),
+  serviceAccount: maybeText.describe('The service account that a trigger would run as.'),
+  username: maybeText.describe('Another user. For administrators.'),
   roles: textModel
     .optional()
     .describe('Roles that the user is supposed to have, separated by commas, instead of the known ones. For administrators.'),
 }
-type Question = Readonly<Record<string, unknown>>
+type Question = { readonly [Name in keyof typeof question]?: string | undefined }
 
 /** As many as one screen asks, so that a request costs about as much as others do. */
 const maxQuestions = 50
@@ -85,15 +85,15 @@ const errors = {
 export function createAccessOperations(operations: () => readonly Operation[]): Operation[] {
   return [
     get('explainAccessUsingGET', '/auth/explain', 'Explain access to an operation', {
-      demands: tellsWhoAsks,
+      demands: open('describes the caller'),
       description: 'Whether the caller may call an operation, and which rule decides. Nothing is executed.',
       query: question,
-      handle: (request, platform) => explainAccess(request, request.query, platform, operations()),
+      handle: (request, platform) => explainAccess(request, request.query as Question, platform, operations()),
       answer: AccessExplanation,
       errors,
     }),
     post('explainAccessesUsingPOST', '/auth/explain', 'Explain access to several operations', {
-      demands: tellsWhoAsks,
+      demands: open('describes the caller'),
       changesNothing: true,
       description: `Up to ${maxQuestions} questions at once, answered in their order. Nothing is executed.`,
       body: Questions,
@@ -117,16 +117,16 @@ async function explainAccess(
 ): Promise<AccessExplanation> {
   const { state } = request
   const own = state.user?.username ?? 'anonymous'
-  const username = textOf(query['username']) ?? own
+  const username = filled(query.username) ?? own
   const isOwn = toUserKey(username) === toUserKey(own)
-  const roles = textOf(query['roles'])?.split(',')
+  const roles = filled(query.roles)?.split(',')
   const isLimited = isLimitedToUse(state)
   const isSupposed = !isOwn || roles !== undefined
   if (isSupposed) {
     await requireAdministrator(state, platform)
     if (isLimited) throw tokenLimited('it is limited in use, and so shows only its own user and roles')
   }
-  const found = findApiOperation(operations, String(query['operation']))
+  const found = findApiOperation(operations, query.operation ?? '')
   const { operation } = found
   const known = { ...describeOperation(operation), username }
   if (!isDecided(platform)) {
@@ -158,18 +158,18 @@ function describeOperation({ id, method, path, demands }: Operation) {
 }
 
 /** What the question says wins over the path of a request that it names. */
-export function toSubject({ operation, path }: FoundOperation, query: Readonly<Record<string, unknown>>): AccessSubject {
+export function toSubject({ operation, path }: FoundOperation, query: Question): AccessSubject {
   const buildServices = operation.demands.flatMap((demand) => (demand.kind === 'build-service' ? [demand.parameter] : []))
   return {
-    application: textOf(query['application']) ?? applicationsInPath(path)[0],
-    account: textOf(query['account']) ?? accountsInPath(path)[0],
-    buildService: textOf(query['buildService']) ?? buildServices.map((name) => path[name])[0],
-    serviceAccount: textOf(query['serviceAccount']),
+    application: filled(query.application) ?? applicationsInPath(path)[0],
+    account: filled(query.account) ?? accountsInPath(path)[0],
+    buildService: filled(query.buildService) ?? buildServices.map((name) => path[name])[0],
+    serviceAccount: filled(query.serviceAccount),
   }
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value.trim() !== '' ? value : undefined
+function filled(value = ''): string | undefined {
+  return value.trim() === '' ? undefined : value
 }
 
 export function toUser(username: string): User {

@@ -9,15 +9,7 @@ import type { Authorization, PermissionView } from '@fairlead/model/rights/permi
 import { isGranted } from '@fairlead/model/rights/rights.ts'
 import type { User } from '../../http/request-state.ts'
 import { readsOnly } from '../../permissions/permission-errors.ts'
-import {
-  type ApplicationSource,
-  checksAtGateway,
-  type Demand,
-  type FilterField,
-  isAlwaysDemanded,
-  ownAffair,
-  provedBySender,
-} from '../demands.ts'
+import { type ApplicationSource, checksAtGateway, type Demand, type FilterField, isAlwaysDemanded, open } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
@@ -309,7 +301,8 @@ export class Guard {
 /** Whether it reads, or changes nothing that others see, or a sender proves it: also for users who only read. */
 export function isHarmless(operation: Operation): boolean {
   const harmless = (demand: Demand) =>
-    demand.kind === 'nothing' && (demand.limitedTokens !== 'never' || [...ownAffair, ...provedBySender].includes(demand))
+    demand.kind === 'nothing' &&
+    (demand.limitedTokens !== 'never' || [...open('caller only'), ...open('signed by sender')].includes(demand))
   return isRead(operation) || operation.demands.some(harmless)
 }
 

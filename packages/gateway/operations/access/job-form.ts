@@ -8,11 +8,7 @@ export function typesOf({ type, alias }: JsonObject): string[] {
   return [type, alias].filter((name) => typeof name === 'string').map((name) => name.trim().toLowerCase())
 }
 
-/**
- * A document is carried as JSON in base64; anything else is the value itself.
- *
- * @throws {GatewayError} UNREADABLE_BODY
- */
+/** A document is carried as JSON in base64; anything else is the value itself. @throws {GatewayError} UNREADABLE_BODY */
 export function decodeDocument(value: unknown): unknown {
   if (typeof value !== 'string') return value
   try {

@@ -1,4 +1,5 @@
 /** Subjects of tasks, definitions and starts, by the rules of each type of job. */
+import { shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { pluginApplication } from '@fairlead/base/names/application-name.ts'
 import { decodeDocument, typesOf, walkBody } from './job-form.ts'
@@ -56,6 +57,10 @@ export function subjectsOfTask(task: JsonObject): DemandSubject[] {
   return [...found, ...subjectsOfJobs(jobsOf(task)), ...subjectsOfTrigger(task['trigger'])]
 }
 
+const anything = (value: unknown) => value
+const toConfig = shape({ pipeline: objectOf })
+const toTrigger = shape({ parentPipelineId: anything, parentExecution: shape({ id: anything }) })
+
 function jobsOf(task: JsonObject): unknown[] {
   const jobs = task['job'] ?? task['stages'] ?? []
   return Array.isArray(jobs) ? jobs : [jobs]
@@ -88,7 +93,7 @@ export function subjectsOfDefinition(definition: JsonObject): DemandSubject[] {
  */
 export function subjectsOfStart(definition: JsonObject): DemandSubject[] {
   const { application, config, trigger } = definition
-  const inner = objectOf(objectOf(config)['pipeline'])
+  const { pipeline: inner } = toConfig(config)
   const isNamed = application !== undefined || inner['application'] !== undefined
   const ids = isNamed ? [...definitionTexts(definition, 'id'), ...definitionTexts(inner, 'pipelineConfigId')] : []
   return [
@@ -103,8 +108,8 @@ export function subjectsOfStart(definition: JsonObject): DemandSubject[] {
 
 /** A trigger that names a run as its parent hands all of it over, or counts among what follows from it. */
 export function subjectsOfTrigger(trigger: unknown): DemandSubject[] {
-  const { parentPipelineId, parentExecution } = objectOf(trigger)
-  return [parentPipelineId, objectOf(parentExecution)['id']].flatMap(textsIn).map((id) => toOwned('execution', id, 'READ'))
+  const { parentPipelineId, parentExecution } = toTrigger(trigger)
+  return [parentPipelineId, parentExecution.id].flatMap(textsIn).map((id) => toOwned('execution', id, 'READ'))
 }
 
 /** Needs of what runs without being stored. Its other stages are judged when they run. */

@@ -1,20 +1,20 @@
 /** Builds and bakes: jobs of build servers, their builds, and base images. */
 
-import { AnyObject, alike, model, optionalTextsModel } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, alike, maybeTexts, model, TextList } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 
 const text = z.string().nullish()
 
 export const BuildJob = model('BuildJob', 'Configuration of a job of a build server.', {
-  ...optionalTextsModel('name', 'displayName', 'description', 'url'),
+  ...maybeTexts('name', 'displayName', 'description', 'url'),
   buildable: z.boolean().nullish(),
   concurrentBuild: z.boolean().nullish(),
   parameterDefinitionList: z
     .array(
       z.looseObject({
         name: z.string(),
-        ...optionalTextsModel('description', 'type', 'defaultValue'),
-        choices: z.array(z.string()).nullish(),
+        ...maybeTexts('description', 'type', 'defaultValue'),
+        choices: TextList.nullish(),
       }),
     )
     .nullish(),
@@ -24,7 +24,7 @@ export const Build = model('Build', {
   number: z.int().nullish(),
   building: z.boolean().nullish(),
   result: text.describe('SUCCESS, UNSTABLE, BUILDING, ABORTED, FAILURE or NOT_BUILT; absent while it runs.'),
-  ...optionalTextsModel('name', 'id', 'url'),
+  ...maybeTexts('name', 'id', 'url'),
   timestamp: z.union([z.string(), z.int()]).nullish().describe('Start in milliseconds since the epoch.'),
   duration: z.int().nullish().describe('Milliseconds.'),
   ...alike(z.array(AnyObject).nullish(), 'artifacts', 'testResults', 'scm'),
@@ -37,7 +37,7 @@ export const BakeOptions = model('BakeOptions', 'Base images of a cloud provider
     .array(
       z.looseObject({
         id: z.string(),
-        ...optionalTextsModel('shortDescription', 'detailedDescription', 'packageType', 'osType'),
+        ...maybeTexts('shortDescription', 'detailedDescription', 'packageType', 'osType'),
       }),
     )
     .nullish(),

@@ -1,6 +1,6 @@
 /** Environments of an application: what they run, and what lies between them. */
 
-import { alike, model, optionalTextsModel, TextList } from '@fairlead/base/json/schemas.ts'
+import { alike, maybeTexts, model, TextList } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 import { ManifestDrift } from './infrastructure.ts'
 
@@ -9,12 +9,12 @@ const moment = z.int().nullish().describe('Milliseconds since the epoch.')
 
 export const CommitModel = model('EnvironmentCommit', {
   sha: z.string(),
-  ...optionalTextsModel('branch', 'message', 'author', 'url'),
+  ...maybeTexts('branch', 'message', 'author', 'url'),
   timestamp: z.union([z.string(), z.int()]).nullish(),
 })
 
 export const BuildModel = model('EnvironmentBuild', {
-  ...optionalTextsModel('server', 'job', 'url', 'result'),
+  ...maybeTexts('server', 'job', 'url', 'result'),
   number: z.int().nullish(),
 })
 
@@ -32,7 +32,7 @@ const HealthModel = model('EnvironmentHealth', {
   total: count,
 })
 
-const RunModel = model('EnvironmentRun', { id: z.string(), pipeline: z.string(), ...optionalTextsModel('user'), atMs: moment })
+const RunModel = model('EnvironmentRun', { id: z.string(), pipeline: z.string(), ...maybeTexts('user'), atMs: moment })
 
 const shared = { versions: z.array(VersionModel), sinceMs: moment, health: HealthModel }
 

@@ -1,6 +1,6 @@
 /** Executions and tasks as the orchestrator reports them, and requests that start them. */
 
-import { AnyObject, alike, millisecondsModel, model, optionalTextsModel } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, alike, maybeTexts, millisecondsModel, model, TextList } from '@fairlead/base/json/schemas.ts'
 import { Artifact, Notification } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
 
@@ -34,14 +34,14 @@ const TaskStep = model('TaskStep', 'A step of a stage.', {
 
 export const StageModel = model('Stage', 'A stage of an execution.', {
   id: z.string(),
-  ...optionalTextsModel('refId', 'name', 'parentStageId'),
+  ...maybeTexts('refId', 'name', 'parentStageId'),
   type: z.string(),
   status: ExecutionStatus,
   ...alike(millisecondsModel.nullish(), 'startTime', 'endTime', 'startTimeExpiry', 'scheduledTime'),
   context: AnyObject.describe('Settings, results and errors of the stage.'),
   outputs: AnyObject.describe('What later stages may read.'),
   tasks: z.array(TaskStep),
-  requisiteStageRefIds: z.array(z.string()).nullish(),
+  requisiteStageRefIds: TextList.nullish(),
   syntheticStageOwner: z.enum(['STAGE_BEFORE', 'STAGE_AFTER']).nullish(),
   lastModified: AnyObject.nullish(),
 })
@@ -84,7 +84,7 @@ const NotificationDelivery = model('NotificationDelivery', {
 
 const Authentication = model('Authentication', 'Whom an execution acts for.', {
   user: z.string().nullish().describe('Who started it.'),
-  allowedAccounts: z.array(z.string()).nullish(),
+  allowedAccounts: TextList.nullish(),
   steeredBy: z
     .array(z.looseObject({ user: z.string(), at: millisecondsModel, how: z.string().describe('In words.') }))
     .nullish()
@@ -95,7 +95,7 @@ export const ExecutionModel = model('Execution', 'A run of a pipeline, or of a t
   id: z.string(),
   type: z.enum(['PIPELINE', 'ORCHESTRATION']),
   application: z.string(),
-  ...optionalTextsModel('name', 'description', 'pipelineConfigId', 'canceledBy', 'cancellationReason', 'origin', 'rootId'),
+  ...maybeTexts('name', 'description', 'pipelineConfigId', 'canceledBy', 'cancellationReason', 'origin', 'rootId'),
   status: ExecutionStatus,
   buildTime: millisecondsModel.nullish().describe('When it was submitted, in milliseconds since the epoch.'),
   ...alike(millisecondsModel.nullish(), 'startTime', 'endTime', 'startTimeExpiry'),
@@ -117,7 +117,7 @@ export const ExecutionModel = model('Execution', 'A run of a pipeline, or of a t
 
 export const FailedStage = model('FailedStage', 'A stage that made an execution fail, with its error.', {
   pipelineExecutionId: z.string(),
-  ...optionalTextsModel(
+  ...maybeTexts(
     'pipelineExecutionName',
     'pipelineApplication',
     'pipelineExecutionUrl',
@@ -179,7 +179,7 @@ export const TaskJudgement = model('TaskJudgement', 'What would become of a task
         type: z.string(),
         message: z.string().optional().describe('What the stage does, where it is no operation of the infrastructure.'),
         ...alike(z.string().optional(), 'operation', 'account', 'region'),
-        objects: z.array(z.string()).optional().describe('Names of server groups, instances and the like.'),
+        objects: TextList.optional().describe('Names of server groups, instances and the like.'),
         capacity: AnyObject.optional().describe('Of the server group afterwards.'),
       }),
     )
@@ -195,11 +195,11 @@ export const StageUpdate = model('StageUpdate', 'Fields that replace those of th
 
 export const CloudOperation = model('CloudOperation', 'What the infrastructure does for a step.', {
   id: z.string(),
-  ...optionalTextsModel('requestId', 'ownerId'),
+  ...maybeTexts('requestId', 'ownerId'),
   startTimeMs: millisecondsModel.nullish(),
   status: z
     .looseObject({
-      ...optionalTextsModel('phase', 'status'),
+      ...maybeTexts('phase', 'status'),
       ...alike(z.boolean().nullish(), 'completed', 'failed', 'retryable'),
     })
     .nullish(),

@@ -1,19 +1,19 @@
 /** Accounts, clusters, server groups, instances, load balancers, networks, images, jobs, search results. */
 
-import { AnyObject, alike, millisecondsModel, model, optionalTextsModel } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, alike, maybeTexts, millisecondsModel, model, TextList } from '@fairlead/base/json/schemas.ts'
 import { ApplicationAttributes } from '@fairlead/model/environments/application-models.ts'
 import { z } from 'zod'
 
-const names = z.array(z.string())
+const names = TextList
 
 const Moniker = model('Moniker', 'The parts of a name such as `shop-main-v012`.', {
-  ...optionalTextsModel('app', 'stack', 'detail', 'cluster'),
+  ...maybeTexts('app', 'stack', 'detail', 'cluster'),
   sequence: z.int().nullish(),
 })
 
 export const AccountModel = model('Account', 'An account of a cloud provider.', {
   name: z.string(),
-  ...optionalTextsModel('accountId', 'cloudProvider', 'environment', 'accountType'),
+  ...maybeTexts('accountId', 'cloudProvider', 'environment', 'accountType'),
   type: z.string().describe('Cloud provider.'),
   requiredGroupMembership: names.nullish(),
   permissions: z.record(z.string(), names).optional().describe('Roles by authorization; empty means open.'),
@@ -35,7 +35,7 @@ const HealthState = z.string().describe('Up, Down, Starting, OutOfService, Unkno
 
 export const InstanceModel = model('Instance', {
   name: z.string(),
-  ...optionalTextsModel('id', 'humanReadableName', 'account', 'region', 'zone', 'serverGroup', 'cluster', 'cloudProvider'),
+  ...maybeTexts('id', 'humanReadableName', 'account', 'region', 'zone', 'serverGroup', 'cluster', 'cloudProvider'),
   healthState: HealthState.nullish(),
   launchTime: millisecondsModel.nullish(),
   health: z.array(AnyObject).nullish(),
@@ -61,7 +61,7 @@ const InstanceCounts = model('InstanceCounts', {
 
 export const ServerGroupModel = model('ServerGroup', 'Equal instances that are deployed together.', {
   name: z.string(),
-  ...optionalTextsModel('account', 'type', 'cloudProvider', 'cluster', 'application', 'instanceType', 'vpcId'),
+  ...maybeTexts('account', 'type', 'cloudProvider', 'cluster', 'application', 'instanceType', 'vpcId'),
   region: z.string(),
   moniker: Moniker.nullish(),
   createdTime: millisecondsModel.nullish(),
@@ -86,7 +86,7 @@ export const ServerGroupManager = model(
   'What replaces server groups by newer ones, such as a Kubernetes deployment.',
   {
     name: z.string(),
-    ...optionalTextsModel('account', 'region', 'namespace', 'kind'),
+    ...maybeTexts('account', 'region', 'namespace', 'kind'),
     moniker: Moniker.nullish(),
     serverGroups: z.array(AnyObject).nullish(),
   },
@@ -94,7 +94,7 @@ export const ServerGroupManager = model(
 
 export const Cluster = model('Cluster', 'Server groups of an application that replace each other.', {
   name: z.string(),
-  ...optionalTextsModel('accountName', 'account', 'type', 'provider'),
+  ...maybeTexts('accountName', 'account', 'type', 'provider'),
   moniker: Moniker.nullish(),
   serverGroups: z.array(z.unknown()).nullish().describe('Server groups, or their names in lists.'),
   loadBalancers: z.array(z.unknown()).nullish().describe('Load balancers, or their names in lists.'),
@@ -106,7 +106,7 @@ export const ClusterOrNothing = model('FoundCluster', 'A cluster; `{}` for an un
 })
 
 export const ScalingActivity = model('ScalingActivity', {
-  ...optionalTextsModel('activityId', 'autoScalingGroupName', 'description', 'cause', 'statusCode', 'statusMessage'),
+  ...maybeTexts('activityId', 'autoScalingGroupName', 'description', 'cause', 'statusCode', 'statusMessage'),
   startTime: z.unknown().optional(),
   endTime: z.unknown().optional(),
   progress: z.int().nullish(),
@@ -128,7 +128,7 @@ export const ConsoleOutput = model('ConsoleOutput', {
 })
 
 export const LoadBalancerModel = model('LoadBalancer', {
-  ...optionalTextsModel('name', 'account', 'region', 'type', 'cloudProvider', 'loadBalancerType', 'vpcId'),
+  ...maybeTexts('name', 'account', 'region', 'type', 'cloudProvider', 'loadBalancerType', 'vpcId'),
   moniker: Moniker.nullish(),
   serverGroups: z.array(AnyObject).nullish().describe('Each with the instances that it sends traffic to.'),
   ...alike(z.array(z.unknown()).nullish(), 'instances', 'targetGroups', 'securityGroups'),
@@ -155,7 +155,7 @@ export const SecurityGroupSummary = model('SecurityGroupSummary', {
 })
 
 export const SecurityGroupModel = model('SecurityGroup', {
-  ...optionalTextsModel('id', 'type', 'cloudProvider', 'accountName', 'region', 'application', 'description', 'vpcId'),
+  ...maybeTexts('id', 'type', 'cloudProvider', 'accountName', 'region', 'application', 'description', 'vpcId'),
   name: z.string(),
   moniker: Moniker.nullish(),
   inboundRules: z.array(AnyObject).nullish(),
@@ -163,29 +163,18 @@ export const SecurityGroupModel = model('SecurityGroup', {
 })
 
 export const Network = model('Network', {
-  ...optionalTextsModel('id', 'name', 'cloudProvider', 'account', 'region'),
+  ...maybeTexts('id', 'name', 'cloudProvider', 'account', 'region'),
   deprecated: z.boolean().nullish(),
 })
 
 export const Subnet = model('Subnet', {
-  ...optionalTextsModel(
-    'id',
-    'type',
-    'state',
-    'vpcId',
-    'cidrBlock',
-    'account',
-    'region',
-    'availabilityZone',
-    'purpose',
-    'target',
-  ),
+  ...maybeTexts('id', 'type', 'state', 'vpcId', 'cidrBlock', 'account', 'region', 'availabilityZone', 'purpose', 'target'),
   deprecated: z.boolean().nullish(),
 })
 
 export const InstanceType = model('InstanceType', {
   name: z.string(),
-  ...optionalTextsModel('account', 'region'),
+  ...maybeTexts('account', 'region'),
   defaultVCpus: z.int().nullish(),
   memoryInGiB: z.number().nullish(),
 })
@@ -196,11 +185,11 @@ export const ImageModel = model('Image', 'A machine image or a container image.'
   accounts: names.nullish(),
   amis: z.record(z.string(), names).nullish().describe('Ids by region.'),
   repository: z.string().nullish().describe('Of a container image.'),
-  ...optionalTextsModel('tag', 'account', 'registry', 'digest'),
+  ...maybeTexts('tag', 'account', 'registry', 'digest'),
 })
 
 export const JobModel = model('Job', 'A container that runs to an end.', {
-  ...optionalTextsModel('name', 'id', 'account', 'location', 'provider'),
+  ...maybeTexts('name', 'id', 'account', 'location', 'provider'),
   jobState: z.string().nullish().describe('Starting, Running, Succeeded, Failed or Unknown.'),
   createdTime: millisecondsModel.nullish(),
   completedTime: millisecondsModel.nullish(),
@@ -210,19 +199,19 @@ export const JobModel = model('Job', 'A container that runs to an end.', {
 
 export const SearchResultSet = model('SearchResultSet', {
   ...alike(z.int(), 'pageNumber', 'pageSize', 'totalMatches'),
-  ...optionalTextsModel('query', 'platform'),
+  ...maybeTexts('query', 'platform'),
   results: z.array(z.looseObject({ type: z.string(), provider: z.string().nullish() })),
 })
 
 export const RawResource = model('RawResource', 'A Kubernetes object that fits no other list.', {
   name: z.string(),
-  ...optionalTextsModel('account', 'region', 'namespace', 'kind', 'apiVersion', 'displayName'),
+  ...maybeTexts('account', 'region', 'namespace', 'kind', 'apiVersion', 'displayName'),
   labels: AnyObject.nullish(),
   moniker: Moniker.nullish(),
 })
 
 export const ManifestModel = model('Manifest', {
-  ...optionalTextsModel('account', 'name', 'location'),
+  ...maybeTexts('account', 'name', 'location'),
   moniker: Moniker.nullish(),
   manifest: AnyObject.nullish().describe('The Kubernetes object.'),
   status: AnyObject.nullish(),
@@ -262,7 +251,7 @@ export const ManifestDrift = model('ManifestDrift', 'Fields of a deployed object
   name: z.string().describe('`kind name`, with a space.'),
   manager: z.string().nullable().describe('What has changed it, such as `kubectl-edit`; null where the cluster does not say.'),
   since: z.string().nullable().describe('RFC 3339.'),
-  fields: z.array(z.string()),
+  fields: TextList,
 })
 
 export const EntityTag = model('EntityTag', { name: z.string(), namespace: z.string().optional(), value: z.unknown() })

@@ -1,7 +1,7 @@
 /** Cloud accounts, and the definitions of those that may change at run time. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { flagModel, integer, nothing, textModel } from '@fairlead/base/json/schemas.ts'
+import { flagModel, integer, maybeText, nothing } from '@fairlead/base/json/schemas.ts'
 import { type JsonObject, withoutNulls } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
@@ -41,7 +41,7 @@ export const accountOperations: Operation[] = [
     description: 'Stored account definitions of one cloud provider, ordered by name.',
     query: {
       limit: integer.optional(),
-      startingAccountName: textModel.optional().describe('The first name of the page.'),
+      startingAccountName: maybeText.describe('The first name of the page.'),
     },
     forward: 'clouddriver',
     answer: z.array(AccountDefinition),

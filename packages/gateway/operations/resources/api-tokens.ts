@@ -1,7 +1,7 @@
 /** API tokens: users manage their own, administrators those of service accounts. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { model, nothing } from '@fairlead/base/json/schemas.ts'
+import { model, nothing, TextList } from '@fairlead/base/json/schemas.ts'
 import { describeChoice, nearestName } from '@fairlead/base/names/edit-distance.ts'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import { z } from 'zod'
@@ -10,7 +10,7 @@ import type { Principal, StoredToken } from '../../login/tokens/token-store.ts'
 import type { Tokens } from '../../login/tokens/tokens.ts'
 import { requireAdministrator } from '../access/application-access.ts'
 import { get, operationsWith, post } from '../declare.ts'
-import { adminOnly, demandsNothing, ownAffair } from '../demands.ts'
+import { adminOnly, demandsNothing, open } from '../demands.ts'
 import { parseMoment } from '../moment.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -30,8 +30,8 @@ const Token = z
     expiresAt: moment.optional().describe('Absent: never.'),
     lastUsedAt: moment.optional().describe('To about a minute.'),
     readOnly: z.boolean(),
-    applications: z.array(z.string()).optional().describe('Absent: all.'),
-    operations: z.array(z.string()).optional().describe('Absent: all.'),
+    applications: TextList.optional().describe('Absent: all.'),
+    operations: TextList.optional().describe('Absent: all.'),
   })
   .meta({ id: 'ApiToken' })
 type Token = z.infer<typeof Token>
@@ -40,7 +40,7 @@ const IssuedToken = Token.extend({ token: z.string().describe('The secret. It is
   id: 'IssuedApiToken',
 })
 
-const nameList = z.array(z.string()).nullish()
+const nameList = TextList.nullish()
 
 const CreateToken = z.object({
   name: z.string().nullish().describe('Up to 64 characters, unique among the tokens of the principal.'),
@@ -64,7 +64,7 @@ const RotateToken = z
   })
   .meta({ id: 'ApiTokenRotation' })
 
-const ServiceAccount = model('ServiceAccount', { name: z.string(), memberOf: z.array(z.string()).nullish() })
+const ServiceAccount = model('ServiceAccount', { name: z.string(), memberOf: TextList.nullish() })
 
 const notFound = { 404: 'There is no such token, or API tokens are switched off.' }
 const notAllowed = { 403: 'The caller may not do this to that token.' }
@@ -75,14 +75,14 @@ const token = operationsWith({ errors: { ...notAllowed, ...notFound } })
 
 export const apiTokenOperations: Operation[] = [
   get('listApiTokensUsingGET', '/auth/apiTokens', 'List API tokens', {
-    demands: ownAffair,
+    demands: open('caller only'),
     description: 'The API tokens of the caller; administrators see those of all service accounts as well.',
     handle: listVisible,
     answer: z.array(Token),
     errors: notFound,
   }),
   post('createApiTokenUsingPOST', '/auth/apiTokens', 'Create an API token', {
-    demands: ownAffair,
+    demands: open('caller only'),
     description: 'Creates an API token. Only this response contains its secret.',
     body: { schema: CreateToken, shown: CompleteToken, required: true },
     handle: create,
@@ -113,7 +113,7 @@ export const apiTokenOperations: Operation[] = [
     answer: IssuedToken,
   }),
   token.remove('revokeApiTokenUsingDELETE', '/auth/apiTokens/{id}', 'Revoke an API token', {
-    demands: ownAffair,
+    demands: open('caller only'),
     description: 'Revokes an API token, at once and everywhere.',
     handle: async (request, platform) => {
       const { token, tokens, by } = await findManaged(request, platform)

@@ -1,7 +1,7 @@
 /** Applications: the cached list, one merged with its clusters, its history; projects. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { flagModel, integer, textModel } from '@fairlead/base/json/schemas.ts'
+import { flagModel, integer, maybeText } from '@fairlead/base/json/schemas.ts'
 import { isObject, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
@@ -29,8 +29,8 @@ export const applicationOperations: Operation[] = [
     description:
       'Applications that the caller may read, with flat attributes. Served from a list that is refreshed every few seconds.',
     query: {
-      account: textModel.optional().describe('Keep applications that use this account.'),
-      owner: textModel.optional().describe('Keep applications whose e-mail address is this one.'),
+      account: maybeText.describe('Keep applications that use this account.'),
+      owner: maybeText.describe('Keep applications whose e-mail address is this one.'),
     },
     handle: listApplications,
     cost: 5,
@@ -270,7 +270,7 @@ export const projectOperations: Operation[] = [
     core: true,
     demands: filteredBy('application'),
     description: 'Recent executions of a project, of applications that the caller may read.',
-    query: { limit: integer.default(5), statuses: textModel.optional().describe('Comma-separated; all unless given.') },
+    query: { limit: integer.default(5), statuses: maybeText.describe('Comma-separated; all unless given.') },
     handle: listExecutions,
     cost: 5,
     answer: z.array(ExecutionModel),

@@ -1,7 +1,7 @@
 /** The audit log, for administrators: who did what, who logged in, and what was refused. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { alike, model, textModel } from '@fairlead/base/json/schemas.ts'
+import { alike, maybeText, model, textModel } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 import type { AuditLog } from '../../audit/audit-log.ts'
 import type { AuditRecord } from '../../audit/event.ts'
@@ -19,16 +19,16 @@ const AuditedEvent = model('AuditEvent', {
   at: z.string().describe('ISO 8601, UTC.'),
   kind: z.enum(kinds),
   decision: z.enum(decisions),
-  ...alike(textModel.optional(), 'user', 'address', 'requestId', 'method', 'application'),
-  login: textModel.optional().describe('How the user has logged in.'),
-  token: textModel.optional().describe('Id of the API token.'),
-  operation: textModel.optional().describe('Id of the operation.'),
+  ...alike(maybeText, 'user', 'address', 'requestId', 'method', 'application'),
+  login: maybeText.describe('How the user has logged in.'),
+  token: maybeText.describe('Id of the API token.'),
+  operation: maybeText.describe('Id of the operation.'),
   resource: z.record(z.string(), z.string()).optional().describe('What it is about: names and ids.'),
   status: z.int().optional().describe('Of the answer.'),
-  error: textModel.optional().describe('Code of the error.'),
-  reason: textModel.optional().describe('Why credentials were refused, or which right the user lacks.'),
+  error: maybeText.describe('Code of the error.'),
+  reason: maybeText.describe('Why credentials were refused, or which right the user lacks.'),
   upstream: z.array(z.looseObject({ service: textModel, status: z.int().optional() })).optional(),
-  change: textModel.optional().describe('Joins `begun` with how it ended.'),
+  change: maybeText.describe('Joins `begun` with how it ended.'),
   repeated: z.int().optional().describe('How many more like the one before there were.'),
   lost: z.int().optional().describe('Events that could not be written.'),
   previous: textModel.describe('Hash of the event before.'),
@@ -38,7 +38,7 @@ const AuditedEvent = model('AuditEvent', {
 const AuditEvents = z
   .object({
     events: z.array(AuditedEvent).describe('The newest first.'),
-    next: textModel.optional().describe('`cursor` of the next page; absent on the last.'),
+    next: maybeText.describe('`cursor` of the next page; absent on the last.'),
   })
   .meta({ id: 'AuditEvents' })
 
@@ -65,15 +65,15 @@ export const auditOperations: Operation[] = [
     description: 'Records of the audit log: changes, logins and refusals. For administrators.',
     query: {
       kind: z.enum(kinds).optional(),
-      user: textModel.optional(),
-      address: textModel.optional(),
-      operation: textModel.optional().describe('Id of the operation.'),
-      application: textModel.optional().describe('In any spelling.'),
+      user: maybeText,
+      address: maybeText,
+      operation: maybeText.describe('Id of the operation.'),
+      application: maybeText.describe('In any spelling.'),
       decision: z.enum(decisions).optional(),
-      from: textModel.optional().describe('ISO 8601 with time zone; included.'),
-      to: textModel.optional().describe('ISO 8601 with time zone; not included.'),
+      from: maybeText.describe('ISO 8601 with time zone; included.'),
+      to: maybeText.describe('ISO 8601 with time zone; not included.'),
       limit: z.int().min(1).max(maxLimit).default(100),
-      cursor: textModel.optional().describe('`next` of the page before.'),
+      cursor: maybeText.describe('`next` of the page before.'),
     },
     handle: listEvents,
     answer: AuditEvents,

@@ -1,7 +1,17 @@
 /** The logged-in user, login and logout, sessions, and last resorts of administrators. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyObject, countModel, flagModel, model, nonEmpty, nothing, TextList, textModel } from '@fairlead/base/json/schemas.ts'
+import {
+  AnyObject,
+  countModel,
+  flagModel,
+  maybeText,
+  model,
+  nonEmpty,
+  nothing,
+  TextList,
+  textModel,
+} from '@fairlead/base/json/schemas.ts'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import { z } from 'zod'
 import { createPage, escapeHtml, type Site } from '../../http/page.ts'
@@ -12,7 +22,7 @@ import { checkRedirectTarget } from '../../login/redirect-target.ts'
 import type { UserSession } from '../../sessions/sessions.ts'
 import { requireAdministrator } from '../access/application-access.ts'
 import { get, operationsWith } from '../declare.ts'
-import { adminOfExecutions, adminOnly, ownAffair, tellsWhoAsks } from '../demands.ts'
+import { adminOfExecutions, adminOnly, open } from '../demands.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { mayMintTokens } from './api-tokens.ts'
@@ -26,8 +36,8 @@ const Identity = z
     email: nullableText,
     firstName: nullableText,
     lastName: nullableText,
-    roles: z.array(z.string()).describe('Those of the permission service, or those learnt at login while it knows none.'),
-    allowedAccounts: z.array(z.string()).describe('Accounts that the user may write to, as of the login.'),
+    roles: TextList.describe('Those of the permission service, or those learnt at login while it knows none.'),
+    allowedAccounts: TextList.describe('Accounts that the user may write to, as of the login.'),
     authorities: z.array(z.strictObject({ authority: z.string() })).describe('The roles once more.'),
     enabled: z.literal(true),
     accountNonExpired: z.literal(true),
@@ -47,13 +57,13 @@ type CurrentUser = z.infer<typeof CurrentUser>
 
 const onlyAdmins = { 403: 'The caller is no administrator.' }
 
-const own = operationsWith({ core: true, demands: ownAffair })
+const own = operationsWith({ core: true, demands: open('caller only') })
 const administrator = operationsWith({ demands: adminOnly, answer: nothing, errors: onlyAdmins })
 
 export const authOperations: Operation[] = [
   get('userUsingGET', '/auth/user', 'Get the current user', {
     core: true,
-    demands: tellsWhoAsks,
+    demands: open('describes the caller'),
     description: 'The logged-in user; without login an empty body. Needs no login.',
     handle: currentUser,
     answer: CurrentUser.optional(),
@@ -61,7 +71,7 @@ export const authOperations: Operation[] = [
   own.get('getServiceAccountsUsingGET', '/auth/user/serviceAccounts', 'List usable service accounts', {
     description: 'Names of the service accounts that the caller may use.',
     query: {
-      application: textModel.optional().describe('Only those that may use this application; all of them when none may.'),
+      application: maybeText.describe('Only those that may use this application; all of them when none may.'),
     },
     handle: async ({ state, query }, { permissions }) =>
       state.user === undefined ? [] : permissions.serviceAccountsOf(state.user, query['application'] as string | undefined),
@@ -92,7 +102,7 @@ export const authOperations: Operation[] = [
     handle: async (_request, platform) => platform.permissions.syncRoles(),
   }),
   get('rawUser', '/auth/rawUser', 'Get the user without permissions', {
-    demands: ownAffair,
+    demands: open('caller only'),
     description: 'The caller as stored at login, without asking the permission service.',
     handle: async ({ state }) => (state.user === undefined ? undefined : toIdentity(state.user, state.user.roles)),
     answer: Identity.optional(),
@@ -105,7 +115,7 @@ export const authOperations: Operation[] = [
     },
   }),
   get('root', '/', 'Open the web UI', {
-    demands: ownAffair,
+    demands: open('caller only'),
     description: 'Redirects the browser to the web UI, or to the console while no address of a web UI is configured.',
     handle: async ({ state, headers }, { settings, site }) => {
       const own = (path: string) => new DirectAnswer(302, undefined, { location: `${state.baseUrl}${path}` })
@@ -142,7 +152,7 @@ function logoutOperation(method: Method): Operation {
     id: method === 'GET' ? 'logout' : `logoutUsing${method}`,
     method,
     path: '/auth/logout',
-    demands: ownAffair,
+    demands: open('caller only'),
     summary: 'Log out',
     description: 'Ends the session and leads to the farewell. Needs no login.',
     async handle({ state, headers }, { login }) {
@@ -219,7 +229,7 @@ const stuck = operationsWith({ demands: adminOfExecutions, errors: refusals })
 
 export const adminOperations: Operation[] = [
   get('getAdminUsingGET', '/admin', 'Check for administrator', {
-    demands: ownAffair,
+    demands: open('caller only'),
     description: 'The name of the caller, and whether the caller is an administrator.',
     handle: async (request, platform) => ({
       username: usernameOf(request),
@@ -266,14 +276,14 @@ const LoginSession = z
 type LoginSession = z.infer<typeof LoginSession>
 
 const maxLimit = 1000
-const query = { username: textModel.optional().describe('Another user. For administrators.') }
+const query = { username: maybeText.describe('Another user. For administrators.') }
 const errors = { 403: 'Only administrators may ask about others.' }
 
-const ending = operationsWith({ demands: ownAffair, query, success: 204, answer: nothing })
+const ending = operationsWith({ demands: open('caller only'), query, success: 204, answer: nothing })
 
 export const loginSessionOperations: Operation[] = [
   get('listSessionsUsingGET', '/auth/sessions', 'List login sessions', {
-    demands: ownAffair,
+    demands: open('caller only'),
     description:
       'Sessions of the caller, the one used last first. While there are more, the header `Link` has the next page, `rel="next"`.',
     query: {

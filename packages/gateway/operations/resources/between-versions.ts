@@ -1,5 +1,6 @@
 /** Commits and builds between two versions of an application. */
 
+import { list, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, type JsonObject, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
@@ -10,6 +11,18 @@ import { isGranted } from '@fairlead/model/rights/rights.ts'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
 
 const most = 50
+
+const toRepository = shape({ repoType: textOf, repoProjectKey: textOf, repoSlug: textOf })
+const toCommits = list(
+  shape({
+    sha: [textOf, 'id'],
+    message: textOf,
+    author: [textOf, 'authorDisplayName'],
+    url: [textOf, 'commitUrl'],
+    timestamp: (value) => textOf(value) ?? numberOf(value),
+  }),
+)
+const toBuild = shape({ number: numberOf, url: textOf, result: textOf })
 
 export type Ask = (service: ServiceName, call: UpstreamCall) => Promise<unknown>
 
@@ -45,7 +58,8 @@ export async function loadBetween(source: Version | undefined, target: Version |
   const whole = compared ?? changes
   const commits = (whole ?? partly).slice(0, most)
   const authors = [...new Set(commits.flatMap(({ author }) => author ?? []))]
-  const builds = built.map((build) => toBuild(build, source?.build))
+  const { server, job } = source?.build ?? {}
+  const builds = built.map((build): Build => definedOf({ server, job, ...toBuild(build) }))
   return { commits, authors, builds, note: whole === undefined ? describeUnknown(source, target) : undefined }
 }
 
@@ -72,18 +86,15 @@ async function loadCommits(
   target: Version | undefined,
   { attributes, ask }: Context,
 ): Promise<Commit[] | undefined> {
-  const [type, project, repository] = ['repoType', 'repoProjectKey', 'repoSlug'].map((key) => textOf(attributes[key]))
+  const { repoType: type, repoProjectKey: project, repoSlug: repository } = toRepository(attributes)
   const [from, to] = [source?.commit?.sha, target?.commit?.sha]
   if (type === undefined || project === undefined || repository === undefined || from === undefined || to === undefined)
     return undefined
   const path = pathTo`/${type}/${project}/${repository}/compareCommits` + formatQuery({ to, from })
-  const compared = objectsOf(await ask('igor', { path })).flatMap((commit) => {
-    const sha = textOf(commit['id'])
-    // A comparison that is not found is one commit that says so.
-    if (sha === undefined || sha === 'NOT_FOUND') return []
-    const [message, author, url] = ['message', 'authorDisplayName', 'commitUrl'].map((key) => textOf(commit[key]))
-    return [{ sha, message, author, url, timestamp: textOf(commit['timestamp']) ?? numberOf(commit['timestamp']) }]
-  })
+  // A comparison that is not found is one commit that says so.
+  const compared = toCommits(await ask('igor', { path })).flatMap(({ sha, ...commit }) =>
+    sha === undefined || sha === 'NOT_FOUND' ? [] : [{ sha, ...commit }],
+  )
   return compared.length === 0 ? undefined : compared.toReversed()
 }
 
@@ -117,13 +128,9 @@ async function loadBuilds(
   const after = isSameJob ? (target.build.number ?? number - 1) : number - 1
   const listed = objectsOf(await ask('igor', { path: pathTo`/builds/all/${server}/` + encodeSegments(job) }))
   const isBetween = (build: JsonObject) => {
-    const each = numberOf(build['number']) ?? 0
+    const { number: each = 0 } = toBuild(build)
     return each > after && each <= number
   }
   const found = listed.filter(isBetween).toSorted((a, b) => Number(b['number']) - Number(a['number']))
   return found.slice(0, most)
-}
-
-function toBuild(build: JsonObject, { server, job }: Build = {}): Build {
-  return definedOf({ server, job, number: numberOf(build['number']), url: textOf(build['url']), result: textOf(build['result']) })
 }

@@ -1,9 +1,9 @@
 /** Builds of CI servers, with the job in the path (v2) or query (v3), and other CI services. */
 
-import { alike, bytes, described, nothing, TextList, textModel } from '@fairlead/base/json/schemas.ts'
+import { alike, bytes, described, maybeText, nothing, TextList, textModel } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 import { get, operationsWith, post } from '../declare.ts'
-import { decidedByService, filteredBy, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'
+import { decidedByService, filteredBy, open, readsBuildService, sharedKnowledge } from '../demands.ts'
 import { Build, BuildJob } from '../models/builds.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 
@@ -29,7 +29,7 @@ const inQuery = operationsWith({ demands: readsBuildService('buildMaster'), quer
 export const buildOperations: Operation[] = [
   servers.get('getBuildMastersUsingGET', '/v2/builds', 'List build servers', {
     core: true,
-    query: { type: textModel.optional().describe('Only servers of this kind, such as jenkins.') },
+    query: { type: maybeText.describe('Only servers of this kind, such as jenkins.') },
   }),
   ofServer.get('getJobsForBuildMasterUsingGET', '/v2/builds/{buildMaster}/jobs', 'List jobs of a build server', {
     core: true,
@@ -60,7 +60,7 @@ export const buildOperations: Operation[] = [
     answer: Build,
   }),
   servers.get('getBuildMastersUsingGET1', '/v3/builds', 'List build hosts', {
-    query: { type: textModel.optional().describe('Provider: jenkins, travis, concourse, …; all unless given.') },
+    query: { type: maybeText.describe('Provider: jenkins, travis, concourse, …; all unless given.') },
   }),
   ofServer.get('getJobsForBuildMasterUsingGET1', '/v3/builds/{buildMaster}/jobs', 'List jobs of a build host', {
     forward: 'igor /jobs/{buildMaster}',
@@ -148,7 +148,7 @@ export const integrationOperations: Operation[] = [
   list.get('getCiBuildsUsingGET', '/ci/builds', 'List builds of a repository', {
     demands: decidedByService,
     query: {
-      ...alike(textModel.optional(), 'projectKey', 'repoSlug', 'completionStatus', 'buildNumber', 'commitId'),
+      ...alike(maybeText, 'projectKey', 'repoSlug', 'completionStatus', 'buildNumber', 'commitId'),
     },
     answer: z.array(Build),
   }),
@@ -159,7 +159,7 @@ export const integrationOperations: Operation[] = [
     answer: z.looseObject({ log: z.string().nullish() }),
   }),
   post('stageExecutionUsingPOST', '/concourse/stage/start', 'Report a Concourse build', {
-    demands: provedBySender,
+    demands: open('signed by sender'),
     query: { stageId: textModel, job: textModel, buildNumber: textModel },
     forward: 'orca',
     answer: nothing,

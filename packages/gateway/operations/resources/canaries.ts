@@ -5,11 +5,11 @@ import {
   alike,
   described,
   integer,
+  maybeText,
   model,
   nonEmpty,
   nothing,
   TextList,
-  textModel,
 } from '@fairlead/base/json/schemas.ts'
 import { objectOf } from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo, type QueryValue } from '@fairlead/base/net/encode-path.ts'
@@ -31,7 +31,7 @@ import type { Platform } from '../platform.ts'
 const CanaryConfig = model('CanaryConfig', 'A canary configuration: metrics, their groups and the judge.', {
   id: z.string().optional(),
   name: z.string().optional(),
-  applications: z.array(z.string()).optional(),
+  applications: TextList.optional(),
 })
 const SavedCanaryConfig = model('SavedCanaryConfig', { canaryConfigId: z.string().optional() })
 const CanaryExecution = model('CanaryExecution', { canaryExecutionId: z.string() })
@@ -54,8 +54,8 @@ const Canary = described('Canary', 'id', 'application', 'owner')
 const CanaryAnalysis = described('CanaryAnalysis', 'id', 'canaryDeploymentId')
 const FirstCanaryConfig = described('FirstGenerationCanaryConfig', 'id', 'name', 'application')
 
-const configurationAccountName = textModel.optional()
-const storageAccountName = textModel.optional().describe('Account that keeps results; the default of kayenta unless given.')
+const configurationAccountName = maybeText
+const storageAccountName = maybeText.describe('Account that keeps results; the default of kayenta unless given.')
 
 const configPath = '/v2/canaryConfig'
 
@@ -66,7 +66,7 @@ const configurations: Operation[] = ofOptionalService('kayenta', '/v2', [
   get('getCanaryConfigsUsingGET', configPath, 'List canary configurations', {
     demands: [...application('READ', 'query'), ...filteredBy('applications')],
     description: 'Canary configurations, of all applications unless one is named.',
-    query: { application: textModel.optional(), configurationAccountName },
+    query: { application: maybeText, configurationAccountName },
     whenDisabled: [],
     answer: z.array(CanaryConfig),
   }),
@@ -97,7 +97,7 @@ const surroundings: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
     answer: z.array(CanaryAccount),
   }),
   offered.get('listMetricsServiceMetadataUsingGET', '/v2/canaries/metadata/metricsService', 'List canary metrics', {
-    query: { filter: textModel.optional(), metricsAccountName: textModel.optional() },
+    query: { filter: maybeText, metricsAccountName: maybeText },
     answer: z.array(CanaryMetric),
   }),
   offered.get('listJudgesUsingGET', '/v2/canaries/judges', 'List canary judges', {
@@ -113,7 +113,7 @@ const startsAnalysis = [
 
 const result = operationsWith({ demands: decidedByService, query: { storageAccountName } })
 const startQuery = {
-  ...alike(textModel.optional(), 'application', 'parentPipelineExecutionId', 'metricsAccountName'),
+  ...alike(maybeText, 'application', 'parentPipelineExecutionId', 'metricsAccountName'),
   configurationAccountName,
   storageAccountName,
 }
@@ -146,7 +146,7 @@ const runs: Operation[] = ofOptionalService('kayenta', '/v2/canaries', [
   get('getCanaryResultsByApplicationUsingGET', '/v2/canaries/{application}/executions', 'List canary analyses', {
     demands: readsApplication,
     description: 'Results of the analyses of an application, newest first.',
-    query: { limit: integer, page: integer.optional(), statuses: textModel.optional(), storageAccountName },
+    query: { limit: integer, page: integer.optional(), statuses: maybeText, storageAccountName },
     forward: { service: 'kayenta', path: '/canary/executions', fromPath: ['application'] },
     whenDisabled: [],
     answer: z.array(CanaryResult),
@@ -161,13 +161,13 @@ const historyPath = '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHisto
 const firstGeneration: Operation[] = ofOptionalService('mine', '', [
   decided.get('showCanaryUsingGET', '/canaries/{id}', 'Get a first-generation canary', { answer: Canary }),
   decided.post('generateCanaryResultUsingPOST', '/canaries/{id}/generateCanaryResult', 'Compute the result of a canary', {
-    body: { schema: z.looseObject({ duration: integer.optional(), durationUnit: textModel.optional() }), required: false },
+    body: { schema: z.looseObject({ duration: integer.optional(), durationUnit: maybeText }), required: false },
     handle: async (request, platform) => void (await order(request, platform, 'POST', 'generateCanaryResult')),
     success: 201,
     answer: nothing,
   }),
   decided.put('endCanaryUsingPUT', '/canaries/{id}/end', 'End a canary', {
-    body: { schema: z.looseObject({ result: textModel.optional(), reason: textModel.optional() }), required: false },
+    body: { schema: z.looseObject({ result: maybeText, reason: maybeText }), required: false },
     handle: (request, platform) => order(request, platform, 'PUT', 'end'),
     answer: Canary.optional(),
   }),

@@ -1,6 +1,6 @@
 /** Capabilities: stage types, expression functions, deployment monitors, the quiet period, subscriptions to messages. */
 
-import { AnyObject, alike, described, millisecondsModel, model } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, alike, described, millisecondsModel, model, TextList } from '@fairlead/base/json/schemas.ts'
 import { stageDescriptions } from '@fairlead/model/stage-types/all.ts'
 import { toStageTypesAnswer } from '@fairlead/model/stage-types/answer.ts'
 import { z } from 'zod'
@@ -22,7 +22,7 @@ const StageField = model('StageField', {
   kind: z.string().describe('text, long-text, number, moment, flag, choice, texts, objects, object, map or json.'),
   required: z.boolean(),
   default: z.unknown().optional().describe('What the engine takes without the field.'),
-  choices: z.array(z.string()).optional().describe('Values to offer.'),
+  choices: TextList.optional().describe('Values to offer.'),
   onlyChoices: z.boolean().describe('Other values are errors.'),
   form: z.literal('duration').optional().describe('The text is a number of seconds, or a duration such as PT1H30M.'),
   range: z
@@ -32,7 +32,7 @@ const StageField = model('StageField', {
   choicesFrom: z.string().optional().describe('What the values are names of: accounts, clusters, pipelines, and so on.'),
   help: z.string(),
   expression: z.boolean().describe('Whether an expression in it is evaluated when the stage runs.'),
-  otherNames: z.array(z.string()).optional().describe('Keys with the same meaning.'),
+  otherNames: TextList.optional().describe('Keys with the same meaning.'),
   fields: z.array(AnyObject).optional().describe('Of the object, or of each object of the list: fields as this one.'),
 })
 
@@ -59,11 +59,11 @@ const StageTypes = model('StageTypes', {
 const CloudProvider = model('CloudProvider', {
   id: z.string().describe('The value of `cloudProvider`.'),
   label: z.string(),
-  forms: z.array(z.string()).describe('Resources that the usual forms can edit: loadBalancer, securityGroup.'),
+  forms: TextList.describe('Resources that the usual forms can edit: loadBalancer, securityGroup.'),
   refused: z.record(z.string(), z.string()).describe('Operations that do not fit its resources, with the reason.'),
   help: z.record(z.string(), z.string()).describe('Help texts of fields of the forms, by name.'),
   hasManifests: z.boolean().optional().describe('Whether it deploys manifests, with plans and drift.'),
-  metrics: z.array(z.string()).optional().describe('Metrics that are kept for each server group.'),
+  metrics: TextList.optional().describe('Metrics that are kept for each server group.'),
   imagesPath: z
     .string()
     .optional()

@@ -1,7 +1,7 @@
 /** Figures of delivery of an application: frequency, lead time, failures, time to restore. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { alike, millisecondsModel, model, nonEmpty, optionalTextsModel, TextList } from '@fairlead/base/json/schemas.ts'
+import { alike, maybeTexts, millisecondsModel, model, nonEmpty, TextList } from '@fairlead/base/json/schemas.ts'
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import { formatDuration } from '@fairlead/base/names/amounts.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
@@ -37,7 +37,7 @@ const words = {
 const medianMs = z.int().nullable().describe('Milliseconds; null where nothing was measured.')
 
 const ChangeModel = model('DeliveryChange', 'A run that has deployed to the environment.', {
-  run: z.looseObject({ id: z.string(), pipeline: z.string(), ...optionalTextsModel('user') }),
+  run: z.looseObject({ id: z.string(), pipeline: z.string(), ...maybeTexts('user') }),
   atMs: count.describe('Its end, in milliseconds since the epoch.'),
   kind: z.enum(['deployment', 'restoration']).describe('restoration: it deploys again what ran before.'),
   ...alike(TextList, 'clusters', 'images'),

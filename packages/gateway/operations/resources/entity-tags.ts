@@ -1,7 +1,7 @@
 /** Tags on resources of the infrastructure, such as alerts on a server group. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { alike, flagModel, submitted, textModel } from '@fairlead/base/json/schemas.ts'
+import { alike, flagModel, maybeText, submitted, textModel } from '@fairlead/base/json/schemas.ts'
 import { encodeSegments } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
 import { checkMayWrite } from '../access/application-access.ts'
@@ -29,7 +29,7 @@ export const entityTagOperations: Operation[] = [
     demands: application('WRITE', 'query'),
     query: {
       ...alike(textModel, 'entityId', 'entityType', 'cloudProvider'),
-      ...alike(textModel.optional(), 'application', 'account', 'region'),
+      ...alike(maybeText, 'application', 'account', 'region'),
       isPartial: flagModel.default(true).describe('Keeps other tags of the entity.'),
     },
     body: z.array(EntityTag),

@@ -1,8 +1,19 @@
 /** Executions, the runs of pipelines: lists, searches, changes while they run, and event streams. */
 
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
-import { AnyList, AnyObject, flagModel, integer, model, nonEmpty, nothing, textModel } from '@fairlead/base/json/schemas.ts'
-import { fieldAt, isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import {
+  AnyList,
+  AnyObject,
+  flagModel,
+  integer,
+  maybeText,
+  model,
+  nonEmpty,
+  nothing,
+  textModel,
+} from '@fairlead/base/json/schemas.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { pathTo, type QueryValue } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
 import { eventStreamType } from '../../live/event-stream.ts'
@@ -29,7 +40,7 @@ import type { Platform } from '../platform.ts'
 import { readObject } from '../upstream-shape.ts'
 import { toBase64Json } from './task-polling.ts'
 
-const statuses = textModel.optional().describe('Execution statuses, comma-separated; all unless given.')
+const statuses = maybeText.describe('Execution statuses, comma-separated; all unless given.')
 const unknownExecution = { 404: 'There is no execution with this id.' }
 const notFound = { message: describeUnknownExecution }
 
@@ -38,16 +49,16 @@ const ActiveExecutions = model('ActiveExecutions', { overdue: z.boolean(), count
 const moment = z.string().regex(/^\d{1,19}$/, 'it must be a moment in milliseconds since the epoch')
 
 const searchQuery = {
-  triggerTypes: textModel.optional().describe('Comma-separated; all types unless given.'),
-  pipelineName: textModel.optional(),
-  eventId: textModel.optional(),
-  trigger: textModel.optional().describe('Base64 of a JSON object that the trigger must contain.'),
+  triggerTypes: maybeText.describe('Comma-separated; all types unless given.'),
+  pipelineName: maybeText,
+  eventId: maybeText,
+  trigger: maybeText.describe('Base64 of a JSON object that the trigger must contain.'),
   triggerTimeStartBoundary: moment.optional().describe('Submitted at or after this moment, milliseconds since the epoch.'),
   triggerTimeEndBoundary: moment.optional().describe('Submitted at or before this moment, milliseconds since the epoch.'),
   user: nonEmpty.optional().describe('Started by this user: `authentication.user` or `trigger.user` is this name.'),
   parameter: nonEmpty.optional().describe('Started with this parameter, as `name=value`; the name alone is for any value.'),
   text: nonEmpty.optional().describe('Words that its name, parameters, version, branch, commit, build or artifacts contain.'),
-  statuses: textModel.optional().describe('Comma-separated; all unless given.'),
+  statuses: maybeText.describe('Comma-separated; all unless given.'),
   startIndex: integer.default(0),
   size: integer.default(10),
   reverse: flagModel.default(false).describe('Oldest first.'),
@@ -66,7 +77,7 @@ export const executionOperations: Operation[] = [
       limit: integer.optional().describe('Per pipeline definition, not in total; unless given, `gate.execution.fetch.limit`.'),
       statuses,
       expand: flagModel.optional().describe('False leaves the details of stages out.'),
-      pipelineNameFilter: textModel.optional().describe('Keep executions of pipelines whose name contains this.'),
+      pipelineNameFilter: maybeText.describe('Keep executions of pipelines whose name contains this.'),
       pipelineLimit: integer.optional().describe('At most so many pipeline definitions.'),
     },
     handle: listOfApplication,
@@ -75,7 +86,7 @@ export const executionOperations: Operation[] = [
     demands: filteredBy('application'),
     description: 'Latest executions of given definitions, or given executions. Without either list of ids the result is `[]`.',
     query: {
-      pipelineConfigIds: textModel.optional().describe('Ids of definitions, comma-separated or repeated.'),
+      pipelineConfigIds: maybeText.describe('Ids of definitions, comma-separated or repeated.'),
       executionIds: textModel
         .optional()
         .describe('Ids of executions, comma-separated or repeated; not together with `pipelineConfigIds`.'),
@@ -117,7 +128,7 @@ export const executionOperations: Operation[] = [
   }),
   control.put('cancelPipelineUsingPUT1', '/pipelines/{id}/cancel', 'Cancel an execution', {
     description: 'Cancels an execution; it reaches CANCELED a little later.',
-    query: { reason: textModel.optional(), force: flagModel.default(false) },
+    query: { reason: maybeText, force: flagModel.default(false) },
     handle: (request) => changeRun(request, 'pipelines', 'PUT', '/cancel'),
   }),
   control.put(
@@ -126,7 +137,7 @@ export const executionOperations: Operation[] = [
     'Cancel an execution (older address)',
     {
       description: 'Cancels an execution; the older address. The application is ignored, and may be the text `{application}`.',
-      query: { reason: textModel.optional() },
+      query: { reason: maybeText },
       handle: cancelAtOlderAddress,
     },
   ),
@@ -162,7 +173,7 @@ export const executionOperations: Operation[] = [
     description: 'The stages that made an execution fail, including those of the pipelines that it started.',
     query: {
       executionId: nonEmpty,
-      deckOrigin: textModel.optional().describe('Address of the web UI, for links.'),
+      deckOrigin: maybeText.describe('Address of the web UI, for links.'),
       limit: integer.default(1),
     },
     forward: 'orca /pipelines/failedStages',
@@ -214,9 +225,12 @@ function withPattern(pattern: QueryValue, wanted: JsonObject): QueryValue {
   }
 }
 
+const toStarter = shape({ authentication: shape({ user: textOf }), trigger: shape({ user: textOf }) })
+
 function hasText(execution: unknown, text: QueryValue): boolean {
   if (text === undefined) return true
-  const found = formatJson([fieldAt(execution, 'name'), fieldAt(execution, 'trigger')]).toLowerCase()
+  const { name, trigger } = objectOf(execution)
+  const found = formatJson([name, trigger]).toLowerCase()
   return String(text)
     .toLowerCase()
     .split(/\s+/)
@@ -224,7 +238,8 @@ function hasText(execution: unknown, text: QueryValue): boolean {
 }
 
 function isOf(execution: unknown, user: unknown): boolean {
-  return fieldAt(execution, 'authentication', 'user') === user || fieldAt(execution, 'trigger', 'user') === user
+  const { authentication, trigger } = toStarter(execution)
+  return authentication.user === user || trigger.user === user
 }
 
 export function describeUnknownExecution({ path }: OperationRequest): string {

@@ -1,7 +1,7 @@
 /** Evaluates expressions and variables against executions. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyObject, model, textModel } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, maybeText, model, textModel } from '@fairlead/base/json/schemas.ts'
 import { isObject } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
@@ -75,9 +75,9 @@ const ofStages: Operation[] = [
     changesNothing: true,
     description: 'The values that variables would have after given stages of an execution. Nothing is stored.',
     query: {
-      executionId: textModel.optional().describe('Takes precedence over the id in the path.'),
-      requisiteStageRefIds: textModel.optional().describe('Stages whose outputs may be used, comma-separated.'),
-      spelVersion: textModel.optional().describe('v3 or v4'),
+      executionId: maybeText.describe('Takes precedence over the id in the path.'),
+      requisiteStageRefIds: maybeText.describe('Stages whose outputs may be used, comma-separated.'),
+      spelVersion: maybeText.describe('v3 or v4'),
     },
     body: z.array(Variable),
     handle: evaluateVariables,

@@ -1,7 +1,7 @@
 /** Users of the login form, for administrators. */
 import { setImmediate } from 'node:timers/promises'
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { nothing } from '@fairlead/base/json/schemas.ts'
+import { nothing, TextList } from '@fairlead/base/json/schemas.ts'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import { z } from 'zod'
 import type { FormUser, FormUsers } from '../../login/form/form-users.ts'
@@ -10,7 +10,7 @@ import { adminInPerson } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 
-const roles = z.array(z.string()).describe('Lower case, sorted.')
+const roles = TextList.describe('Lower case, sorted.')
 
 const KnownUser = z
   .object({
@@ -24,13 +24,11 @@ const KnownUser = z
   .meta({ id: 'FormUser' })
 
 const password = z.string().optional().describe('8 to 1,024 characters. Without it, Fairlead generates one.')
-const NewUser = z
-  .strictObject({ username: z.string(), roles: z.array(z.string()).default([]), password })
-  .meta({ id: 'FormUserCreation' })
+const NewUser = z.strictObject({ username: z.string(), roles: TextList.default([]), password }).meta({ id: 'FormUserCreation' })
 const NewPassword = z
   .strictObject({ password, revokeTokens: z.boolean().default(false).describe('Also ends the API tokens of the user.') })
   .meta({ id: 'FormUserPasswordChange' })
-const NewRoles = z.strictObject({ roles: z.array(z.string()) }).meta({ id: 'FormUserRoles' })
+const NewRoles = z.strictObject({ roles: TextList }).meta({ id: 'FormUserRoles' })
 const ShownPassword = z
   .object({ username: z.string(), password: z.string().optional().describe('Only if it was generated. It is not shown again.') })
   .meta({ id: 'FormUserPassword' })

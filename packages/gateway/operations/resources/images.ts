@@ -1,7 +1,18 @@
 /** Images, charts and artifacts, and the bakery. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyObject, alike, bytes, described, integer, model, nothing, TextList, textModel } from '@fairlead/base/json/schemas.ts'
+import {
+  AnyObject,
+  alike,
+  bytes,
+  described,
+  integer,
+  maybeText,
+  model,
+  nothing,
+  TextList,
+  textModel,
+} from '@fairlead/base/json/schemas.ts'
 import { isObject } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
@@ -34,7 +45,7 @@ export const imageOperations: Operation[] = [
     description: 'Searches images. Every other query parameter is a filter of the cloud provider, such as `tag:stage`.',
     query: {
       provider,
-      ...alike(textModel.optional(), 'q', 'region', 'account'),
+      ...alike(maybeText, 'q', 'region', 'account'),
       count: integer.optional(),
     },
     handle: findImages,
@@ -71,8 +82,8 @@ export const imageOperations: Operation[] = [
       'WRITE on the accounts that get it. `Content-Digest: sha-256=:…:` (RFC 9530) is checked. Further query parameters are ' +
       '`label:NAME` and `tag:NAME`.',
     query: {
-      accounts: textModel.optional().describe('Accounts that get the image, separated by commas. Default: all.'),
-      regions: textModel.optional().describe('Regions that get it, separated by commas. Default: all.'),
+      accounts: maybeText.describe('Accounts that get the image, separated by commas. Default: all.'),
+      regions: maybeText.describe('Regions that get it, separated by commas. Default: all.'),
     },
     body: {
       schema: z.string().meta({ format: 'binary' }),
@@ -113,7 +124,7 @@ export const chartOperations: Operation[] = [
     description: 'Charts whose name contains a text; every other query parameter is a filter.',
     query: {
       provider: registryProvider,
-      ...alike(textModel.optional(), 'q', 'region', 'account'),
+      ...alike(maybeText, 'q', 'region', 'account'),
       count: integer.optional().describe('Longest list that is wanted.'),
     },
     forward: { service: 'clouddriver', path: '/{provider}/charts/find', otherQuery: true },
@@ -123,7 +134,7 @@ export const chartOperations: Operation[] = [
     demands: sharedKnowledge,
     query: { provider: registryProvider, account: textModel, repository: textModel },
     forward: 'clouddriver /{provider}/charts/tags',
-    answer: z.array(z.string()),
+    answer: TextList,
   }),
   get('getChartDetailsUsingGET', '/charts/{account}/{region}/{imageId}', 'Get a chart', {
     demands: readsSharedOfAccount,
@@ -204,7 +215,7 @@ async function loadLogs(request: OperationRequest, { upstreams }: Platform): Pro
 
 const storedPath = '/artifacts/content-address/{application}/{hash}'
 
-const ArtifactAccount = model('ArtifactAccount', { name: z.string(), types: z.array(z.string()).nullish() })
+const ArtifactAccount = model('ArtifactAccount', { name: z.string(), types: TextList.nullish() })
 
 const ofCloud = operationsWith({ forward: 'clouddriver' })
 
@@ -233,7 +244,7 @@ export const artifactOperations: Operation[] = [
   }),
   get('getPackageVersionsUsingGET', '/artifacts/{provider}/{packageName}', 'List versions of a package', {
     demands: sharedKnowledge,
-    query: { releaseStatus: textModel.optional() },
+    query: { releaseStatus: maybeText },
     forward: 'igor',
     whenDisabled: [],
     answer: TextList,

@@ -8,6 +8,7 @@ import {
   flagModel,
   integer,
   list,
+  maybeText,
   nonEmptyList,
   TextList,
   textModel,
@@ -90,7 +91,7 @@ export const infrastructureOperations: Operation[] = [
   cloud.get('getFunctionsUsingGET', '/functions', 'List serverless functions', {
     demands: filteredBy('account'),
     description: 'Serverless functions, of all accounts unless one is named.',
-    query: { functionName: textModel.optional(), region: textModel.optional(), account: textModel.optional() },
+    query: { functionName: maybeText, region: maybeText, account: maybeText },
     answer: z.array(CloudFunction),
   }),
   cloud.get('findServerGroupsUsingGET', '/serverGroups', 'Find server groups', {
@@ -99,7 +100,7 @@ export const infrastructureOperations: Operation[] = [
     query: {
       applications: list.optional(),
       ids: list.optional().describe('Each `account:region:name`.'),
-      cloudProvider: textModel.optional(),
+      cloudProvider: maybeText,
     },
     handle: findServerGroups,
     cost: 5,
@@ -126,7 +127,7 @@ export const infrastructureOperations: Operation[] = [
     description:
       'Deployed objects that something else has changed since, with the fields and their manager. Only the embedded infrastructure ' +
       'service has this operation.',
-    query: { account: textModel.optional(), location: textModel.optional().describe('Namespace.') },
+    query: { account: maybeText, location: maybeText.describe('Namespace.') },
     answer: z.array(ManifestDrift),
   }),
   cloud.get('getKeyPairsUsingGET', '/keyPairs', 'List key pairs', {
@@ -155,9 +156,9 @@ export const infrastructureOperations: Operation[] = [
       'Values of a metric over time; every other query parameter is a filter. The embedded infrastructure service keeps a quarter of ' +
       'an hour for each server group.',
     query: {
-      startTime: textModel.optional(),
-      endTime: textModel.optional(),
-      serverGroup: textModel.optional().describe('The embedded service needs it.'),
+      startTime: maybeText,
+      endTime: maybeText,
+      serverGroup: maybeText.describe('The embedded service needs it.'),
     },
     forward: { service: 'clouddriver', otherQuery: true },
     answer: MetricStatistics,
@@ -208,7 +209,7 @@ export const ecsOperations: Operation[] = [
     answer: z.array(EcsRegistry),
   }),
   ofAccount.get('listServiceBrokerServicesUsingGET', '/servicebroker/{account}/services', 'List services of a broker', {
-    query: { cloudProvider: textModel.optional(), region: textModel },
+    query: { cloudProvider: maybeText, region: textModel },
     answer: z.array(BrokerService),
   }),
   ofAccount.get('getServiceInstanceUsingGET', '/servicebroker/{account}/serviceInstance', 'Get a service instance', {
@@ -292,9 +293,9 @@ export const searchOperations: Operation[] = [
     demands: filteredBy('application', 'account'),
     description: 'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
     query: {
-      q: textModel.optional().describe('At least three characters, unless `allowShortQuery`.'),
+      q: maybeText.describe('At least three characters, unless `allowShortQuery`.'),
       type: nonEmptyList.describe('Kinds of resources, repeated or comma-separated.'),
-      platform: textModel.optional(),
+      platform: maybeText,
       pageSize: integer.default(10_000),
       page: integer.default(1),
       allowShortQuery: flagModel.default(false),

@@ -7,9 +7,10 @@ import {
   flagModel,
   integer,
   list,
+  maybeText,
+  maybeTexts,
   model,
   nothing,
-  optionalTextsModel,
   textModel,
 } from '@fairlead/base/json/schemas.ts'
 import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
@@ -17,14 +18,7 @@ import { z } from 'zod'
 import { parseAccept, yamlType } from '../../http/parse-accept.ts'
 import { checkDone, jsonObject, misfit, noPage, upstreamFailed } from '../../upstreams/answer-form.ts'
 import { checkServicePresent, ofOptionalService, operationsWith, post } from '../declare.ts'
-import {
-  application,
-  decidedByService,
-  provedBySender,
-  readsApplication,
-  writesApplication,
-  writesApplicationInBody,
-} from '../demands.ts'
+import { application, decidedByService, open, readsApplication, writesApplication, writesApplicationInBody } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { relayCallback } from './notifications.ts'
@@ -37,7 +31,7 @@ const GraphqlRequest = model('GraphqlRequest', {
 const GraphqlAnswer = model('GraphqlAnswer', { data: z.unknown().optional(), errors: z.array(AnyObject).optional() })
 
 const DeliveryConfig = model('DeliveryConfig', {
-  ...optionalTextsModel('name', 'application', 'serviceAccount'),
+  ...maybeTexts('name', 'application', 'serviceAccount'),
   artifacts: z.array(AnyObject).nullish(),
   environments: z.array(AnyObject).nullish(),
 })
@@ -67,7 +61,7 @@ export const managedOperations: Operation[] = ofOptionalService('keel', '/manage
     '/managed/notifications/callbacks/{source}',
     'Receive a managed-delivery chat callback',
     {
-      demands: provedBySender,
+      demands: open('signed by sender'),
       description: 'Receives a click on a button of a chat message. Open: the service checks the signature.',
       body: { schema: z.unknown(), required: false, raw: true, mediaType: 'application/x-www-form-urlencoded' },
       handle: async (request, platform) => {
@@ -136,7 +130,7 @@ export const managedApplicationOperations: Operation[] = ofOptionalService('keel
   }),
   steer.remove('deletePinUsingDELETE', `${applicationPath}/pin/{targetEnvironment}`, 'Release a pinned version', {
     description: 'Releases an environment from the pinned version of one artifact, or of all.',
-    query: { reference: textModel.optional() },
+    query: { reference: maybeText },
   }),
   change.post('vetoUsingPOST', `${applicationPath}/veto`, 'Veto an artifact version', {
     description: 'Keeps a version of an artifact out of an environment.',

@@ -6,7 +6,7 @@ import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { NotificationSettings } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
 import { get, operationsWith, post } from '../declare.ts'
-import { provedBySender, readsApplication, sharedKnowledge, writesNotifications } from '../demands.ts'
+import { open, readsApplication, sharedKnowledge, writesNotifications } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { withWarnings } from './save-warnings.ts'
 
@@ -68,7 +68,7 @@ export const notificationOperations: Operation[] = [
     answer: z.array(NotificationKind),
   }),
   post('processNotificationCallbackUsingPOST', '/notifications/callbacks/{source}', 'Receive a chat callback', {
-    demands: provedBySender,
+    demands: open('signed by sender'),
     description: 'Receives a click on a button of a chat message. Open: the event service checks the signature.',
     body: { schema: z.unknown(), required: false, raw: true, mediaType: 'application/x-www-form-urlencoded' },
     handle: async (request) =>

@@ -1,7 +1,7 @@
 /** Starts of pipelines: stored, given in the body, or through the event service. */
 import { randomUUID } from 'node:crypto'
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyObject, Ref, submitted, textModel } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, maybeText, Ref, submitted } from '@fairlead/base/json/schemas.ts'
 import { isObject, isTrue, type JsonObject, listOf, objectOf, parseObject } from '@fairlead/base/json/values.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
 import { createUlid } from '@fairlead/base/storage/ulid.ts'
@@ -46,7 +46,7 @@ export const pipelineStartOperations: Operation[] = [
     {
       demands: startsStored('pipelineName'),
       description: `Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.${orPlan}`,
-      query: { user: textModel.optional().describe('Accepted and ignored.') },
+      query: { user: maybeText.describe('Accepted and ignored.') },
       body: { schema: AnyObject, shown: StartRequest, required: false },
       handle: (request, platform) => startStored(request, platform, request.path['pipelineName'] as string),
       errors: startErrors,

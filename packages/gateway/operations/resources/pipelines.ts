@@ -1,7 +1,17 @@
 /** Pipelines, the definitions: read from their store, changed and put in order by tasks of the orchestrator. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyObject, flagModel, integer, model, nothing, ObjectList, textModel } from '@fairlead/base/json/schemas.ts'
+import {
+  AnyObject,
+  flagModel,
+  integer,
+  maybeText,
+  model,
+  nothing,
+  ObjectList,
+  TextList,
+  textModel,
+} from '@fairlead/base/json/schemas.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { DefinitionMove, Pipeline } from '@fairlead/model/environments/pipeline-models.ts'
@@ -33,7 +43,7 @@ const Definition = z.looseObject({
 
 const BulkSaveResult = model('BulkSaveResult', {
   successful_pipelines_count: z.int().optional(),
-  successful_pipelines: z.array(z.string()).optional(),
+  successful_pipelines: TextList.optional(),
   failed_pipelines_count: z.int().optional(),
   failed_pipelines: z.array(AnyObject).optional().describe('Each with its `errorMsg`.'),
 })
@@ -63,7 +73,7 @@ export const pipelineOperations: Operation[] = [
       demands: readsApplication,
       description: 'Pipeline definitions of an application, in their order.',
       query: {
-        pipelineNameFilter: textModel.optional().describe('Keep pipelines whose name contains this.'),
+        pipelineNameFilter: maybeText.describe('Keep pipelines whose name contains this.'),
         pipelineLimit: integer.optional().describe('At most so many.'),
       },
       forward: { service: 'front50', path: '/pipelines/{application}', constants: { refresh: 'true' } },

@@ -1,7 +1,7 @@
 /** Plugins of services and of Deck, banners, and services outside the platform that the web UI uses. */
 import { hash } from 'node:crypto'
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyList, AnyObject, model, nothing, ObjectList, submitted, textModel } from '@fairlead/base/json/schemas.ts'
+import { AnyList, AnyObject, maybeText, model, nothing, ObjectList, submitted } from '@fairlead/base/json/schemas.ts'
 import { isObject, listOf } from '@fairlead/base/json/values.ts'
 import { pluginApplication } from '@fairlead/base/names/application-name.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
@@ -29,7 +29,7 @@ const upsert = {
   errors: forbidden,
 } as const
 
-const ofService = operationsWith({ demands: aboutGateway, query: { service: textModel.optional() } })
+const ofService = operationsWith({ demands: aboutGateway, query: { service: maybeText } })
 
 export const pluginOperations: Operation[] = [
   ofService.get('getAllPluginInfoUsingGET', '/plugins/info', 'List plugins', {

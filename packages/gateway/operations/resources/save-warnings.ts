@@ -5,12 +5,7 @@ import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { DirectAnswer, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 
-/**
- * An external service cannot be asked.
- *
- * @param document `path` judges it
- * @param answer To the request that saved it
- */
+/** An external service cannot be asked. @param document `path` judges it @param answer To the request that saved it */
 export async function withWarnings(
   request: OperationRequest,
   { upstreams }: Platform,

@@ -1,7 +1,7 @@
 /** Security groups, also as firewalls, load balancers and networks. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { textModel } from '@fairlead/base/json/schemas.ts'
+import { maybeText, textModel } from '@fairlead/base/json/schemas.ts'
 import { isObject, type JsonObject, listOf } from '@fairlead/base/json/values.ts'
 import { decodeSegment, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
@@ -33,7 +33,7 @@ const securityGroups: Operation[] = [
     core: true,
     demands: filteredBy('key-account'),
     description: 'Security groups by account, cloud provider and region; with `id`, the one that has this id.',
-    query: { id: textModel.optional() },
+    query: { id: maybeText },
     handle: listOrFind,
     cost: 5,
     answer: SecurityGroupsByAccount.or(SecurityGroupModel),
@@ -41,12 +41,12 @@ const securityGroups: Operation[] = [
   }),
   group.get('allByAccountUsingGET', '/securityGroups/{account}', 'List security groups of an account', {
     description: 'Security groups of an account by region; with `region`, a list.',
-    query: { provider, region: textModel.optional() },
+    query: { provider, region: maybeText },
     forward: 'clouddriver /securityGroups/{account}/{provider}',
     answer: SecurityGroupsByRegion.or(z.array(SecurityGroupSummary)),
   }),
   group.get('getSecurityGroupUsingGET', '/securityGroups/{account}/{region}/{name}', 'Get a security group', {
-    query: { provider, vpcId: textModel.optional() },
+    query: { provider, vpcId: maybeText },
     forward: 'clouddriver /securityGroups/{account}/{provider}/{region}/{name}',
     answer: SecurityGroupModel,
   }),

@@ -1,7 +1,7 @@
 /** Clusters, their server groups and instances, and jobs. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { countModel, flagModel, textModel } from '@fairlead/base/json/schemas.ts'
+import { countModel, flagModel, maybeText, TextList, textModel } from '@fairlead/base/json/schemas.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
@@ -35,8 +35,8 @@ export const serverGroupOperations: Operation[] = [
     demands: readsApplicationByAccount,
     query: {
       expand: textModel.default('false'),
-      cloudProvider: textModel.optional(),
-      clusters: textModel.optional().describe('Pairs of account and cluster: `account:cluster`, comma-separated; empty: none.'),
+      cloudProvider: maybeText,
+      clusters: maybeText.describe('Pairs of account and cluster: `account:cluster`, comma-separated; empty: none.'),
     },
     handle: listServerGroups,
     answer: z.array(ServerGroupModel),
@@ -92,7 +92,7 @@ export const clusterOperations: Operation[] = [
     ...polledByUsers,
     demands: readsApplicationByKeyAccount,
     description: 'Cluster names of an application, by account.',
-    answer: z.record(z.string(), z.array(z.string())),
+    answer: z.record(z.string(), TextList),
   }),
   inCluster.get('getClustersUsingGET1', '/applications/{application}/clusters/{account}', 'List clusters in an account', {
     answer: z.array(Cluster),
@@ -127,7 +127,7 @@ export const clusterOperations: Operation[] = [
     'List scaling activities',
     {
       description: 'Scaling history of a server group.',
-      query: { provider: textModel.default('aws'), region: textModel.optional() },
+      query: { provider: textModel.default('aws'), region: maybeText },
       forward: `clouddriver ${clusterPath}/{provider}/serverGroups/{serverGroupName}/scalingActivities`,
       answer: z.array(ScalingActivity),
     },
@@ -184,8 +184,8 @@ export const instanceOperations: Operation[] = [
       find: textModel
         .optional()
         .describe('A text, in letters of either case: the answer has no output but `matches`, at most 1,000.'),
-      container: textModel.optional().describe('Only this container, where an instance has several.'),
-      previous: textModel.optional().describe('`true`: the output before the last restart of the container.'),
+      container: maybeText.describe('Only this container, where an instance has several.'),
+      previous: maybeText.describe('`true`: the output before the last restart of the container.'),
     },
     forward: 'clouddriver',
     answer: ConsoleOutput,

@@ -1,13 +1,13 @@
 /** The gateway about itself: version, health, metrics, the API document, its reference page, and what the doctor finds. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyObject, flagModel, model, textModel } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, flagModel, model, TextList, textModel } from '@fairlead/base/json/schemas.ts'
 import { z } from 'zod'
 import { parseAccept } from '../../http/parse-accept.ts'
 import { createReadFilter } from '../access/application-access.ts'
 import { isMetByToken } from '../access/token-limits.ts'
 import { get, operationsWith } from '../declare.ts'
-import { aboutGateway, adminOnly, tellsWhoAsks } from '../demands.ts'
+import { aboutGateway, adminOnly, open } from '../demands.ts'
 import { ExaminationModel } from '../examination.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -17,8 +17,8 @@ const ApiDocument = model('ApiDocument', { openapi: z.string(), info: AnyObject,
 const Status = z
   .strictObject({
     status: z.enum(['UP', 'DOWN']),
-    waitingFor: z.array(z.string()).optional().describe('What readiness waits for; for users.'),
-    troubles: z.array(z.string()).optional().describe('What is out of order although requests are served; for users.'),
+    waitingFor: TextList.optional().describe('What readiness waits for; for users.'),
+    troubles: TextList.optional().describe('What is out of order although requests are served; for users.'),
   })
   .meta({ id: 'Health' })
 
@@ -29,7 +29,7 @@ const exposition = operationsWith({ demands: aboutGateway, answer: z.string(), a
 
 export const systemOperations: Operation[] = [
   get('getVersionUsingGET', '/version', 'Get the version', {
-    demands: tellsWhoAsks,
+    demands: open('describes the caller'),
     handle: async (_request, platform) => ({ version: platform.version }),
     answer: z.object({ version: z.string() }),
   }),

@@ -1,7 +1,7 @@
 /** Tasks: work outside of pipelines, by application and by id. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyObject, integer, nonEmptyList, nothing, Ref, textModel } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, integer, maybeText, nonEmptyList, nothing, Ref } from '@fairlead/base/json/schemas.ts'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { findApplicationNameObjection, pluginApplication, quoteName } from '@fairlead/base/names/application-name.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
@@ -44,7 +44,7 @@ export const taskOperations: Operation[] = [
     query: {
       page: integer.optional().describe('From 1.'),
       limit: integer.optional().describe('Size of a page.'),
-      statuses: textModel.optional().describe('Comma-separated; all unless given.'),
+      statuses: maybeText.describe('Comma-separated; all unless given.'),
     },
     forward: 'orca',
     answer: z.array(TaskModel),

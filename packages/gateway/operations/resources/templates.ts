@@ -1,7 +1,7 @@
 /** Pipeline templates of both versions: reads from their store, changes by tasks. */
 
 import { GatewayError } from '@fairlead/base/errors.ts'
-import { AnyObject, flagModel, list, nonEmpty, submitted, textModel } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, flagModel, list, maybeText, nonEmpty, submitted, textModel } from '@fairlead/base/json/schemas.ts'
 import { Pipeline, PipelineTemplate } from '@fairlead/model/environments/pipeline-models.ts'
 import { z } from 'zod'
 import { get, operationsWith, post, remove } from '../declare.ts'
@@ -29,8 +29,8 @@ const PlannedPipeline = Pipeline.partial().meta({ id: 'PlannedPipeline', descrip
 
 const templateBody = { schema: PipelineTemplate, required: true }
 const scopes = list.optional().describe('Applications, or `global`; all templates unless given.')
-const tag = textModel.optional().describe('latest, stable, unstable, experimental, test or canary.')
-const digest = textModel.optional().describe('SHA-256 of one saved state; not together with `tag`.')
+const tag = maybeText.describe('latest, stable, unstable, experimental, test or canary.')
+const digest = maybeText.describe('SHA-256 of one saved state; not together with `tag`.')
 const skipPlanDependents = flagModel.default(false).describe('Saves without checking that the pipelines built on it still work.')
 const taskFailures = { 400: 'The task that makes the change failed or did not finish in time.' }
 
@@ -58,8 +58,8 @@ export const templateOperations: Operation[] = [
     description: 'The template that a source names, with what it takes from those that it extends.',
     query: {
       source: nonEmpty.describe('`spinnaker://web`, also with a tag or digest: `spinnaker://web:stable`.'),
-      executionId: textModel.optional(),
-      pipelineConfigId: textModel.optional(),
+      executionId: maybeText,
+      pipelineConfigId: maybeText,
     },
     forward: 'orca /pipelineTemplate',
     answer: PipelineTemplate,

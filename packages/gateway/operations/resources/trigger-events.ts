@@ -2,12 +2,12 @@
 
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
-import { AnyObject, countModel, millisecondsModel, model, optionalTextsModel, textModel } from '@fairlead/base/json/schemas.ts'
+import { AnyObject, countModel, maybeText, maybeTexts, millisecondsModel, model, textModel } from '@fairlead/base/json/schemas.ts'
 import { isObject, parseObject, textOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { z } from 'zod'
 import { get, operationsWith } from '../declare.ts'
-import { aboutGateway, adminOfExecutions, provedBySender, readsEventsOfApplication, sharedKnowledge } from '../demands.ts'
+import { aboutGateway, adminOfExecutions, open, readsEventsOfApplication, sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { readObject } from '../upstream-shape.ts'
@@ -36,11 +36,11 @@ const TriggerEvent = model('TriggerEvent', {
 })
 
 const filter = {
-  type: textModel.optional().describe('Type of the events.'),
+  type: maybeText.describe('Type of the events.'),
   outcome: outcomes.optional(),
   from: millisecondsModel.optional().describe('Only events since then, in milliseconds since the epoch.'),
   limit: countModel.max(200).optional().describe('Default: 50.'),
-  cursor: textModel.optional().describe('Id of the last event of the page before.'),
+  cursor: maybeText.describe('Id of the last event of the page before.'),
 }
 
 const events = operationsWith({ query: filter, whenDisabled: [], answer: z.array(TriggerEvent) })
@@ -60,7 +60,7 @@ export const triggerEventOperations: Operation[] = [
     {
       demands: readsEventsOfApplication,
       description: `Events for which triggers of an application wait, with what they started or why they started nothing. ${note}`,
-      query: { pipeline: textModel.optional().describe('Name or id.'), ...filter },
+      query: { pipeline: maybeText.describe('Name or id.'), ...filter },
       forward: { service: 'echo', path: '/events', fromPath: ['application'] },
     },
   ),
@@ -111,7 +111,7 @@ const WebhookAnswer = model('WebhookAnswer', {
 
 const PreconfiguredStage = model('PreconfiguredStage', {
   type: z.string(),
-  ...optionalTextsModel('label', 'description'),
+  ...maybeTexts('label', 'description'),
   waitForCompletion: z.boolean().nullish(),
   noUserConfigurableFields: z.boolean().nullish(),
   parameters: z.array(AnyObject).nullish(),
@@ -135,7 +135,7 @@ const eventHeaders = [
 
 const withoutUser = { 'X-SPINNAKER-ANONYMOUS': 'anonymous', 'content-type': 'application/json; charset=UTF-8' }
 
-const event = operationsWith({ demands: provedBySender, body: rawBody, answer: WebhookAnswer })
+const event = operationsWith({ demands: open('signed by sender'), body: rawBody, answer: WebhookAnswer })
 const preconfigured = operationsWith({ demands: sharedKnowledge, forward: 'orca', answer: z.array(PreconfiguredStage) })
 
 export const webhookOperations: Operation[] = [

@@ -138,11 +138,7 @@ export class OperationExchange implements OperationRequest {
     }
   }
 
-  /**
-   * The read that other requests may share; undefined: this one is made alone.
-   *
-   * @see docs/decisions/shared-reads.md
-   */
+  /** The read that other requests may share; undefined: this one is made alone. @see docs/decisions/shared-reads.md */
   #sharedRead(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Read | undefined {
     const { operation, request, guard, platform } = this
     const { method = 'GET', headers } = call

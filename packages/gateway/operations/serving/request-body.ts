@@ -18,7 +18,7 @@ import { formatJson, isRawNumber } from '@fairlead/base/json/json.ts'
 import { describeIssue } from '@fairlead/base/settings/describe-issue.ts'
 import type { FastifyRequest } from 'fastify'
 import type { UpstreamCall } from '../../upstreams/upstream-call.ts'
-import { provedBySender } from '../demands.ts'
+import { open } from '../demands.ts'
 import type { OperationExchange } from './exchange.ts'
 
 export async function readDeclaredBody(exchange: OperationExchange): Promise<ReadDocument | undefined> {
@@ -50,7 +50,7 @@ export async function readDeclaredBody(exchange: OperationExchange): Promise<Rea
 /** Requests on open paths without login may send less, even if no login is required. */
 function boundsFor({ operation, request, reply }: OperationExchange): BodyBounds {
   const { user } = request.state
-  const isStranger = user === undefined || (user.method === 'anonymous' && operation.demands === provedBySender)
+  const isStranger = user === undefined || (user.method === 'anonymous' && operation.demands === open('signed by sender'))
   return request.server.boundsOf(isStranger ? 'open' : 'known', reply.raw)
 }
 
