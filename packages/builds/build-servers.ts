@@ -4,10 +4,9 @@ import { type SettingsReport, settingsById, shapeOf } from '@fairlead/base/setti
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
 import type { BuildServer, BuildServerType } from './build-server.ts'
-
 import { giteaActionsType, githubActionsType } from './github-actions/actions-type.ts'
 import { gitlabCiType } from './gitlab-ci/gitlab-ci.ts'
-import { jenkinsType } from './jenkins/jenkins.ts'
+import { jenkinsType } from './jenkins/jenkins-server.ts'
 import { localBuilds } from './local/local-build-type.ts'
 
 export const buildServerTypes: readonly BuildServerType[] = [

@@ -15,7 +15,7 @@ import { BuildStarts, buildStartMigrations } from './build-starts.ts'
 import { mountJobs } from './job-routes.ts'
 import { pollMigrations } from './polls/memory.ts'
 import { BuildPollers } from './polls/pollers.ts'
-import { mayOnServer } from './server-rights.ts'
+import { mayOnServer } from './server-requests.ts'
 
 /** Build servers that the contract knows by name. */
 const knownTypes = ['jenkins', 'travis', 'concourse', 'gitlab_ci', 'gcb']

@@ -1,7 +1,7 @@
 /** Routes of jobs: their lists and descriptions, and what acts on their builds. */
 
 import { parseJson } from '@fairlead/base/json/json.ts'
-import { fieldOf } from '@fairlead/base/json/values.ts'
+import { fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { askerOf, trustedCallerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
@@ -11,9 +11,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { BuildServer } from './build-server.ts'
 import type { BuildService } from './build-service.ts'
 import type { BuildStarts } from './build-starts.ts'
-import { checkOrder } from './check-order.ts'
-import { found, jobOf, serverOf } from './server-requests.ts'
-import { isRestricted, mayOnServer } from './server-rights.ts'
+import { found, isRestricted, jobOf, mayOnServer, serverOf } from './server-requests.ts'
 
 interface JobParts {
   readonly context: BackendContext
@@ -104,4 +102,20 @@ function descriptionIn(body: unknown): string {
     if (typeof description === 'string') return description
   } catch {}
   throw new PortError(400, 'The body must be JSON with a text as "description".')
+}
+
+/** @throws {PortError} 400 when the job is disabled, or a value is not one of the choices of its parameter */
+function checkOrder(job: string, config: JsonObject, parameters: Readonly<Record<string, string>>): void {
+  if (config['buildable'] === false)
+    throw new PortError(400, `The job "${job}" cannot be built: it is disabled. Enable it there.`)
+  for (const definition of objectsOf(config['parameterDefinitionList'])) {
+    const name = textOf(definition['name']) ?? ''
+    const value = fieldOf(parameters, name)
+    const choices = definition['choices']
+    if (typeof value !== 'string' || !Array.isArray(choices) || textsOf(choices).includes(value)) continue
+    throw new PortError(
+      400,
+      `"${value}" is not a choice of the parameter "${name}" of the job "${job}". Use one of ${textsOf(choices).join(', ')}.`,
+    )
+  }
 }

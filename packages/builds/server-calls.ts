@@ -13,8 +13,8 @@ import {
   type OutsideAnswer,
   type OutsideTls,
   operatorAddress,
+  retryAfterOf,
 } from '@fairlead/base/outside/call-outside.ts'
-import { retryAfterOf } from '@fairlead/base/outside/retry-after.ts'
 import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'

@@ -1,6 +1,7 @@
 /** Hosts, jobs and builds that requests to the build service name. */
 
 import { fieldOf } from '@fairlead/base/json/values.ts'
+import type { Access } from '@fairlead/ports/access.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { askerOf, trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
@@ -40,4 +41,13 @@ export function toNumber(text: string): number {
 export function found<Thing>(thing: Thing | undefined, name: string): Thing {
   if (thing === undefined) throw new PortError(404, `The ${name} does not exist.`)
   return thing
+}
+
+export function isRestricted({ permissions = {} }: BuildServer): boolean {
+  return Object.keys(permissions).length > 0
+}
+
+export function mayOnServer(access: Access, server: BuildServer, authorization: 'READ' | 'WRITE'): boolean {
+  if (access.isAdmin || !isRestricted(server)) return true
+  return access.hasRole((server.permissions?.[authorization] ?? []).map((role) => role.toLowerCase()))
 }

@@ -72,12 +72,40 @@ export interface Infrastructure {
   readonly versions: VersionReads | undefined
 }
 
+/** An artifact without its version, at an artifact account. */
+export interface ArtifactName {
+  readonly account: string
+  /** Of the artifact. */
+  readonly type: string
+  readonly name: string
+}
+
+export interface ArtifactDigests {
+  /** Of the registry. */
+  readonly host?: string | undefined
+  /** By version; those that can be read. */
+  readonly digests: ReadonlyMap<string, string>
+}
+
+export interface PolledRepository {
+  readonly url: string
+  /** Artifact account; undefined: none. */
+  readonly account: string | undefined
+}
+
 /** Versions of artifacts and references of Git repositories; accounts and restrictions of addresses are the infrastructure's. */
 export interface VersionReads {
-  ofArtifact(wanted: JsonObject, as: Caller): Promise<JsonObject>
-  digests(wanted: JsonObject, as: Caller): Promise<JsonObject>
-  gitRefs(wanted: JsonObject, as: Caller): Promise<JsonObject>
-  changedPaths(wanted: JsonObject, as: Caller): Promise<JsonObject>
+  versions(artifact: ArtifactName): Promise<readonly string[]>
+  digests(artifact: ArtifactName, versions: readonly string[]): Promise<ArtifactDigests>
+  /** @param known Digest of the refs that the caller has; refs are undefined where they are the same */
+  gitRefs(
+    repository: PolledRepository,
+    known: string | undefined,
+  ): Promise<{ readonly digest: string; readonly refs?: Readonly<Record<string, string>> }>
+  changedPaths(
+    repository: PolledRepository,
+    push: { readonly ref: string; readonly before: string; readonly after: string },
+  ): Promise<readonly string[]>
 }
 
 export interface OperationRequest {

@@ -2,7 +2,7 @@
  * Shapes of JSON from outside: `shape({ account: textOf, regions: textsOf, capacity: shape({ min: numberOf }) })` reads an object once,
  * leniently, and what it gives has types. Readers are the functions of `values.ts`, and shapes themselves.
  */
-import { listOf, objectOf } from './values.ts'
+import { isObject, type JsonObject, listOf, objectOf } from './values.ts'
 
 export type Reader<T> = (value: unknown) => T
 
@@ -50,4 +50,13 @@ export function or<T, D>(read: Reader<T>, otherwise: D): Reader<NonNullable<T> |
 /** What the reader gives of a value that is there. */
 export function maybe<T>(read: Reader<T>): Reader<T | undefined> {
   return (value) => (value === null || value === undefined ? undefined : read(value))
+}
+
+/** For what only travels on. */
+export function asGiven(value: unknown): unknown {
+  return value
+}
+
+export function maybeObject(value: unknown): JsonObject | undefined {
+  return isObject(value) ? value : undefined
 }

@@ -1,4 +1,5 @@
 /** Calls to addresses: those of authors within the restrictions of the configuration, those of the operator without. */
+
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import type http from 'node:http'
@@ -254,4 +255,14 @@ class Judge {
 function isOwn(address: string): boolean {
   const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map((each) => each.address))
   return isInRanges(toRanges(own), address)
+}
+
+const longestRetryAfterMs = 60 * 60_000
+
+/** Seconds, or a date. */
+export function retryAfterOf({ headers }: Pick<OutsideAnswer, 'headers'>, nowMs: number = Date.now()): number | undefined {
+  const value = String(headers['retry-after'] ?? '').trim()
+  if (value === '') return undefined
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs
+  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), longestRetryAfterMs) : undefined
 }

@@ -1,9 +1,9 @@
 /** What runs leave behind: archives, property files in them, and the logs of their jobs. */
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { type ZipEntry, zipEntries } from '@fairlead/base/storage/zip.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { parseProperties } from '../property-file.ts'
 import { joinLogs } from '../remote/joined-logs.ts'
-import { readZipEntry } from '../remote/zip-entry.ts'
 import type { ServerCalls } from '../server-calls.ts'
 import { type ActionsApi, type Archive, fullNameOf } from './actions-api.ts'
 import type { Workflow } from './actions-kind.ts'
@@ -83,4 +83,32 @@ export class RunFiles {
 
 function archivePath(workflow: Workflow, { id }: Archive): string {
   return `/repos/${fullNameOf(workflow)}/actions/artifacts/${id}/zip`
+}
+
+const maxEntryBytes = 1024 * 1024
+
+/**
+ * The text of a file in an archive, by its path; else of the first file in any folder with that name; undefined: there is none.
+ *
+ * @throws {PortError} 502 when the archive is damaged, 413 when the file is too large
+ */
+async function readZipEntry(archive: Buffer, name: string): Promise<string | undefined> {
+  try {
+    const entry = findEntry(archive, name)
+    const content = await entry?.unpack(maxEntryBytes)
+    if (entry === undefined || content !== undefined) return content?.toString('utf8')
+    throw new PortError(413, `The file ${entry.name} of the archive is larger than ${maxEntryBytes} bytes.`)
+  } catch (error) {
+    if (error instanceof PortError) throw error
+    throw new PortError(502, 'The archive of the build cannot be read: it is damaged, or no zip archive.')
+  }
+}
+
+function findEntry(archive: Buffer, name: string): ZipEntry | undefined {
+  let found: ZipEntry | undefined
+  for (const entry of zipEntries(archive)) {
+    if (entry.name === name) return entry
+    if (entry.name.endsWith(`/${name}`)) found ??= entry
+  }
+  return found
 }

@@ -7,7 +7,7 @@ import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-p
 import { maxArtifactBytes } from '@fairlead/base/outside/source-calls.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
-import type { BuildOrder, BuildRange, BuildServer, RecentBuilds } from '../build-server.ts'
+import type { BuildOrder, BuildRange, BuildServer, BuildServerType, RecentBuilds } from '../build-server.ts'
 import type { ListedBuild } from '../listed-build.ts'
 import type { Position } from '../polls/position.ts'
 import { parseProperties } from '../property-file.ts'
@@ -26,7 +26,7 @@ import {
 import { jobFields, jobListMs, jobTree, leafJobs, toJobConfig, toJobPath } from './jobs.ts'
 import { JenkinsPosts } from './posts.ts'
 import { RecentJenkinsBuilds } from './recent-builds.ts'
-import type { JenkinsSettings } from './settings.ts'
+import { type JenkinsSettings, jenkinsKeys, toJenkinsSettings } from './settings.ts'
 
 const maxPropertyBytes = 1024 * 1024
 const keptChanges = 100
@@ -38,7 +38,7 @@ const toItem = shape({
   cancelled: (value) => (value === true ? true : undefined),
 })
 
-export class JenkinsServer implements BuildServer {
+class JenkinsServer implements BuildServer {
   readonly type = 'jenkins'
   readonly archivesLate = true
   readonly name: string
@@ -210,4 +210,11 @@ export class JenkinsServer implements BuildServer {
 
 function filePath(job: string, number: number, path: string): string {
   return `${toJobPath(job)}/${number}/artifact/${encodeSegments(path)}`
+}
+
+export const jenkinsType: BuildServerType<readonly JenkinsSettings[]> = {
+  id: 'jenkins',
+  keys: jenkinsKeys.keys,
+  toSettings: toJenkinsSettings,
+  open: (servers, context) => servers.map((server) => new JenkinsServer(server, context)),
 }

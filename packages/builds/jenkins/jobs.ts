@@ -1,5 +1,5 @@
 /** Jobs of Jenkins: paths of those in folders, their lists and descriptions. */
-import { list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { asGiven, list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { encodeSegment } from '@fairlead/base/net/encode-path.ts'
 import { toJenkinsBuild } from './builds.ts'
@@ -51,8 +51,6 @@ export const jobFields = [
   `upstreamProjects[${project}]`,
   `downstreamProjects[${project}]`,
 ].join(',')
-
-const asGiven = (value: unknown) => value
 
 const toParameter = shape({
   name: textOf,

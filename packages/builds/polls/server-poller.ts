@@ -1,12 +1,14 @@
 /** Polls one build server, and reports each finished build to the event service. */
 import { within } from '@fairlead/base/concurrency/within.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
+import { digestUuid } from '@fairlead/base/stores/digest-uuid.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
-import type { BuildServer, RecentBuilds } from '../build-server.ts'
-import { toBuildEvent } from './build-event.ts'
+import type { ReportedEvent } from '@fairlead/ports/events.ts'
+import { type BuildServer, type RecentBuilds, toProvider } from '../build-server.ts'
+import type { ListedBuild } from '../listed-build.ts'
 import type { PollMemory } from './memory.ts'
-import { dueBuilds, type FirstBuildRules, nextPosition, type Position } from './position.ts'
+import { dueBuilds, type FirstBuildRules, markOf, nextPosition, type Position } from './position.ts'
 
 export interface PollRules {
   readonly pollMs: number
@@ -179,4 +181,18 @@ function describeExcess({ name }: BuildServer, changes: number, most: number): s
     `${changes} jobs of the build server "${name}" have new builds, more than spinnaker.pollingSafeguard.itemUpperThreshold (${most}) ` +
     'allows. None is reported. Raise the setting, or skip these builds; docs/guides/builds.md says how.'
   )
+}
+
+/** The same end of a build has the same id, so that a repetition can be recognized. */
+export function toBuildEvent({ name, type }: BuildServer, job: string, build: ListedBuild): ReportedEvent {
+  const { number, timestamp = '' } = build
+  return {
+    eventId: digestUuid(JSON.stringify([name, job, number, timestamp, markOf(build)])),
+    details: { type: 'build', source: 'igor' },
+    content: {
+      master: name,
+      project: { name: job, lastBuild: build },
+      ...(type !== 'jenkins' && { type: toProvider(type) }),
+    },
+  }
 }

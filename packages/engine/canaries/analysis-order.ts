@@ -1,14 +1,6 @@
 /** Requests for canary analyses, checked as kayenta checks them. */
-import {
-  definedOf,
-  fieldAt,
-  isObject,
-  type JsonObject,
-  numberOf,
-  objectOf,
-  objectsOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { asGiven, list, maybe, maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, isObject, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { ScoreThresholds } from './judge/judge.ts'
 import type { Progress } from './judge/outlook.ts'
@@ -41,10 +33,28 @@ const mostPoints = 11_000
 const mostMetrics = 1000
 const mostIntervals = 1000
 
+const toThresholds = shape({ pass: numberOf, marginal: numberOf })
+const toConfig = shape({
+  classifier: shape({ scoreThresholds: toThresholds }),
+  metrics: list(shape({ name: textOf, query: maybeObject, scopeName: or(textOf, 'default') })),
+})
+const toScopeOrder = shape({
+  scope: textOf,
+  start: asGiven,
+  end: asGiven,
+  step: asGiven,
+  location: [asGiven, 'location', 'region'],
+  extendedScopeParams: or(asGiven, {}),
+})
+const toRequest = shape({
+  thresholds: maybe(toThresholds),
+  scopes: objectOf,
+  progress: maybe(shape({ done: numberOf, left: numberOf, lookback: numberOf })),
+})
+
 /** Those of the request, else those of the configuration. @throws {PortError} 400 */
 export function thresholdsOf({ config, request }: Pick<AnalysisOrder, 'config' | 'request'>): ScoreThresholds {
-  const given = request['thresholds'] ?? fieldAt(config, 'classifier', 'scoreThresholds')
-  const [pass, marginal] = [numberOf(fieldAt(given, 'pass')), numberOf(fieldAt(given, 'marginal'))]
+  const { pass, marginal } = toRequest(request).thresholds ?? toConfig(config).classifier.scoreThresholds
   if (pass === undefined || marginal === undefined)
     throw new PortError(
       400,
@@ -59,47 +69,44 @@ export function thresholdsOf({ config, request }: Pick<AnalysisOrder, 'config' |
 
 /** Every metric with the scopes in which it is compared. @throws {PortError} 400 */
 export function wantedMetrics({ config, request }: Pick<AnalysisOrder, 'config' | 'request'>): WantedMetric[] {
-  const metrics = objectsOf(config['metrics'])
+  const { metrics } = toConfig(config)
   if (metrics.length === 0) throw new PortError(400, 'The canary configuration has no metrics.')
   if (metrics.length > mostMetrics) throw new PortError(400, `The canary configuration has more than ${mostMetrics} metrics.`)
-  const scopes = objectOf(request['scopes'])
-  return metrics.map((metric) => {
-    const name = textOf(metric['name'])
+  const { scopes } = toRequest(request)
+  return metrics.map(({ name, query, scopeName }) => {
     if (name === undefined) throw new PortError(400, 'A metric of the canary configuration has no name.')
-    if (!isObject(metric['query'])) throw new PortError(400, `The metric "${name}" has no query.`)
-    const scopeName = textOf(metric['scopeName']) ?? 'default'
+    if (query === undefined) throw new PortError(400, `The metric "${name}" has no query.`)
     const pair = Object.hasOwn(scopes, scopeName) ? scopes[scopeName] : undefined
     if (!isObject(pair))
       throw new PortError(400, `The metric "${name}" needs the scope "${scopeName}", which the request does not have.`)
     const ofSide = (field: string) => toScope(pair[field], `scopes.${scopeName}.${field}`)
-    return { name, query: metric['query'], scopes: { control: ofSide('controlScope'), experiment: ofSide('experimentScope') } }
+    return { name, query, scopes: { control: ofSide('controlScope'), experiment: ofSide('experimentScope') } }
   })
 }
 
 /** @throws {PortError} 400 */
 function toScope(given: unknown, place: string): MetricScope {
-  const field = (name: string) => fieldAt(given, name)
-  const scope = textOf(field('scope'))
+  const { scope, start, end, step: wantedStep = 60, location, extendedScopeParams } = toScopeOrder(given)
   if (scope === undefined) throw new PortError(400, `"${place}" has no "scope", such as the name of a server group.`)
-  const [startMs, endMs] = [toInstant(field('start'), `${place}.start`), toInstant(field('end'), `${place}.end`)]
+  const [startMs, endMs] = [toInstant(start, `${place}.start`), toInstant(end, `${place}.end`)]
   if (endMs <= startMs) throw new PortError(400, `"${place}.end" must be after its start.`)
-  const step = numberOf(field('step') ?? 60)
+  const step = numberOf(wantedStep)
   if (step === undefined || step < 1) throw new PortError(400, `"${place}.step" must be at least 1 second.`)
   if ((endMs - startMs) / 1000 / step > mostPoints)
     throw new PortError(400, `"${place}" has more than ${mostPoints} points: choose a larger "step".`)
   return {
     scope,
-    location: locationOf(field('location') ?? field('region'), place),
+    location: locationOf(location, place),
     startMs,
     endMs,
     stepMs: step * 1000,
-    parameters: toParameters(field('extendedScopeParams') ?? {}, place),
+    parameters: toParameters(extendedScopeParams, place),
   }
 }
 
 /** An empty one is none. */
 function locationOf(given: unknown, place: string): string | undefined {
-  if (given === undefined || given === null || typeof given === 'string') return textOf(given)
+  if (given === undefined || typeof given === 'string') return given || undefined
   throw new PortError(400, `"${place}.location" must be a text, such as the region of a server group.`)
 }
 
@@ -127,9 +134,9 @@ export function durationOf(metrics: readonly WantedMetric[]): string {
 
 /** How far an analysis of several judgments has come; undefined unless the request says it. @throws {PortError} 400 */
 export function progressOf(request: JsonObject): Progress | undefined {
-  const given = request['progress']
-  if (given === undefined) return undefined
-  const [done, left, lookback] = ['done', 'left', 'lookback'].map((name) => numberOf(fieldAt(given, name)))
+  const { progress } = toRequest(request)
+  if (progress === undefined) return undefined
+  const { done, left, lookback } = progress
   const isCount = (number: number | undefined, least: number): number is number =>
     number !== undefined && number >= least && number <= mostIntervals
   if (isCount(done, 1) && isCount(left, 0) && (lookback ?? 1) > 0) return { done, left, ...definedOf({ lookback }) }

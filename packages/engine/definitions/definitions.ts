@@ -1,7 +1,9 @@
 /** Embedded definition store: applications, pipelines and other declarations of users and tools. */
 
-import { documentMigrations } from '@fairlead/base/stores/document-store.ts'
+import { documentMigrations, foldName } from '@fairlead/base/stores/document-store.ts'
 import type { Backend } from '@fairlead/ports/backend.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { queryValues } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance } from 'fastify'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
 import { secretRoutes } from '../secrets/routes.ts'
@@ -10,9 +12,8 @@ import { openSecrets } from '../secrets/secrets.ts'
 import { applicationDefinitionRoutes, InvalidApplication } from './applications.ts'
 import { createStoredDefinitions } from './as-port.ts'
 import { checkSecretWriter, learnRights } from './authorization.ts'
-import { createDefinitions } from './collections.ts'
+import { createDefinitions, type Definitions } from './collections.ts'
 import { notificationRecordsOf, notificationRoutes } from './notifications.ts'
-import { refuseOtherMethods } from './offered-methods.ts'
 import { permissionRoutes } from './permissions.ts'
 import { pipelineRoutes } from './pipelines.ts'
 import { projectDefinitionRoutes } from './projects.ts'
@@ -21,7 +22,6 @@ import { snapshotRoutes } from './snapshots.ts'
 import { strategyRoutes } from './strategies.ts'
 import { templateRoutes } from './templates.ts'
 import { versionedTemplateRoutes } from './versioned-templates.ts'
-import { definitionVersionRoutes } from './versions.ts'
 
 /** Families that only special deployments of an external store use; here they are empty. */
 const emptyLists = ['/v2/tags', '/deliveries', '/pluginInfo', '/pluginBinaries', '/credentials', '/installedPlugins']
@@ -79,4 +79,41 @@ function answerInvalidApplications(app: FastifyInstance): void {
     if (!(error instanceof InvalidApplication)) throw error
     return reply.code(400).send({ error: error.message, errors: error.errors, status: 'BAD_REQUEST' })
   })
+}
+
+function definitionVersionRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { applications, permissions, pipelines, strategies } = definitions
+
+  /** One for each `application` of the query, in its order. */
+  app.get('/versions', (request) =>
+    queryValues(request, 'application').map((name) => {
+      const key = foldName(name)
+      const ofDocuments = [applications.modifiedMs(key), permissions.modifiedMs(key)]
+      return [...ofDocuments, pipelines.versionOfApplication(name), strategies.versionOfApplication(name)].join('-')
+    }),
+  )
+}
+
+/** Call it before the routes are added. */
+function refuseOtherMethods(app: FastifyInstance): void {
+  const offered: { method: string; segments: string[] }[] = []
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) offered.push({ method: one, segments: url.split('/') })
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const segments = (request.url.split('?')[0] as string).replace(/\/$/, '').split('/')
+    const methods = offered.filter((route) => fits(route.segments, segments)).map((route) => route.method)
+    if (methods.length === 0) {
+      throw new PortError(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' })
+    }
+    const known = [...new Set(methods)].join(', ')
+    reply.header('allow', known)
+    throw new PortError(405, `This path is not offered with ${request.method}, only with ${known}.`, {
+      exception: 'MethodNotAllowed',
+    })
+  })
+}
+
+function fits(pattern: readonly string[], segments: readonly string[]): boolean {
+  return pattern.length === segments.length && pattern.every((part, index) => part.startsWith(':') || part === segments[index])
 }

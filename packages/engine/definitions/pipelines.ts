@@ -1,6 +1,7 @@
 /** Routes of pipelines: lists, single reads, saves, renames and the order within an application. */
 import { setImmediate } from 'node:timers/promises'
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { formatJson } from '@fairlead/base/json/json.ts'
+import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { userOf } from '@fairlead/ports/requests/request-caller.ts'
@@ -11,9 +12,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
 import { checkSaver } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { createTriggersOf } from './effective-triggers.ts'
+import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.ts'
 import { saveBatch } from './pipeline-batch.ts'
-import { isEnabled, isFiltering, passes, type TriggerFilter, triggeredBy } from './pipeline-filters.ts'
 import { inOrder, reindexed } from './pipeline-order.ts'
 import { checkBatch, checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
 import { namedByPath, pipelineSetRoutes } from './pipeline-set.ts'
@@ -118,4 +118,52 @@ async function sendOfApplication(request: FastifyRequest, reply: FastifyReply, t
     return isWanted ? [show(pipeline)] : []
   })
   return sendList(reply, reindexed(inOrder(kept).slice(0, limit)))
+}
+
+interface TriggerFilter {
+  enabledPipelines: boolean | undefined
+  enabledTriggers: boolean | undefined
+  /** Exact trigger types; undefined means any. */
+  triggerTypes: readonly string[] | undefined
+}
+
+function isEnabled(pipeline: JsonObject): boolean {
+  return !isTrue(pipeline['disabled'])
+}
+
+function isFiltering(filter: TriggerFilter): boolean {
+  return Object.values(filter).some((wanted) => wanted !== undefined)
+}
+
+/** Whether a list has the pipeline; triggers that an instance of a template inherits count like its own. */
+function passes(pipeline: JsonObject, filter: TriggerFilter, triggersOf: TriggersOf): boolean {
+  if (filter.enabledPipelines !== undefined && isEnabled(pipeline) !== filter.enabledPipelines) return false
+  return triggersOf(pipeline).some(
+    (trigger) =>
+      (filter.enabledTriggers === undefined || mayBe(trigger['enabled'], (value) => isTrue(value) === filter.enabledTriggers)) &&
+      (filter.triggerTypes === undefined ||
+        mayBe(trigger['type'], (value) => filter.triggerTypes?.includes(String(value)) === true)),
+  )
+}
+
+/** Enabled pipelines with an enabled trigger, own or inherited, on pipeline `id` ending with `status`. */
+function triggeredBy({ pipelines, templates }: Definitions, id: string, status: string): JsonObject[] {
+  const parent = pipelines.get(foldName(id))?.['id'] ?? id
+  const triggersOf = createTriggersOf(templates)
+  const named = pipelines.containing(`"pipeline":${formatJson(parent)}`)
+  const instances = pipelines.containing('"templatedPipeline"')
+  const candidates = new Map([...named, ...instances].map((pipeline) => [pipeline['id'], pipeline]))
+  return [...candidates.values()].filter(
+    (pipeline) => isEnabled(pipeline) && triggersOf(pipeline).some((trigger) => fires(trigger, parent, status)),
+  )
+}
+
+function fires(trigger: JsonObject, parent: unknown, status: string): boolean {
+  const statuses = trigger['status']
+  return (
+    mayBe(trigger['enabled'], isTrue) &&
+    mayBe(trigger['type'], (type) => type === 'pipeline') &&
+    mayBe(trigger['pipeline'], (pipeline) => pipeline === parent) &&
+    (Array.isArray(statuses) ? statuses.some((each) => mayBe(each, (word) => word === status)) : mayBe(statuses, () => false))
+  )
 }

@@ -5,6 +5,9 @@ import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { type EventRecord, toOutcome } from '@fairlead/ports/event-record.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import { pathValue, queryCount, queryValue } from '@fairlead/ports/requests/request-values.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type EventFilter, EventLogStore, type EventOutcome, type StoredEvent } from './event-log-store.ts'
 
 /** Something was looked at for triggers, and that has failed. */
@@ -127,4 +130,46 @@ export class EventLog {
     for (const event of events) this.#store.add(event)
     this.#store.prune(this.#context.now(), new Set(events.flatMap(({ share }) => share ?? [])))
   }
+}
+
+const usualLimit = 50
+const maxLimit = 200
+
+const outcomes: readonly EventOutcome[] = ['started', 'nothing', 'failed']
+
+/** The gateway decides who may see which application. */
+export function eventLogRoutes(app: FastifyInstance, log: EventLog): void {
+  app.get('/events', (request): JsonObject[] => log.list(filterOf(request)))
+  app.get('/events/:id', (request): JsonObject => {
+    const id = pathValue(request, 'id')
+    const found = log.find(id, given(request, 'application'))
+    if (found === undefined) throw new PortError(404, `No event has the id "${id}", or it was removed since.`)
+    return found
+  })
+}
+
+/** @throws {PortError} 400 */
+function filterOf(request: FastifyRequest): EventFilter {
+  return {
+    application: given(request, 'application'),
+    pipeline: given(request, 'pipeline'),
+    type: given(request, 'type')?.toLowerCase(),
+    outcome: outcomeOf(request),
+    fromMs: queryCount(request, 'from'),
+    before: given(request, 'cursor'),
+    limit: Math.min(queryCount(request, 'limit') ?? usualLimit, maxLimit),
+  }
+}
+
+function outcomeOf(request: FastifyRequest): EventOutcome | undefined {
+  const text = given(request, 'outcome')
+  const found = outcomes.find((each) => each === text)
+  if (text !== undefined && found === undefined)
+    throw new PortError(400, `The parameter "outcome" must be one of ${outcomes.join(', ')}.`)
+  return found
+}
+
+/** An empty one counts as none. */
+function given(request: FastifyRequest, name: string): string | undefined {
+  return queryValue(request, name) || undefined
 }

@@ -1,6 +1,7 @@
 /** An event, in the form that the embedded event service works with. */
 import { randomUUID } from 'node:crypto'
-import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 
 export interface Event {
   /** UUID; travels to the trigger of every pipeline that the event starts. */
@@ -32,31 +33,32 @@ export function observedEvent(type: string, content: JsonObject, payload: JsonOb
   return { ...unsent, id: '', type, source: 'poll', content, payload, isObserved: true }
 }
 
+const toPosted = shape({
+  eventId: textOf,
+  details: shape({ type: or(textOf, ''), source: or(textOf, ''), requestHeaders: objectOf, attributes: objectOf }),
+  content: objectOf,
+  payload: maybeObject,
+  rawContent: textOf,
+  artifact: maybeObject,
+})
+
 /** Reads an event that was posted as such. Unknown fields are ignored (docs/contracts/events.md#shape-of-an-event). */
 export function toEvent(body: unknown): Event {
-  const details = objectOf(fieldOf(body, 'details'))
-  const content = objectOf(fieldOf(body, 'content'))
-  const payload = fieldOf(body, 'payload')
-  const artifact = fieldOf(body, 'artifact')
-  const rawContent = textOf(fieldOf(body, 'rawContent'))
+  const { eventId, details, content, payload, rawContent, artifact } = toPosted(body)
   return {
-    id: textOf(fieldOf(body, 'eventId')) ?? randomUUID(),
-    type: (textOf(details['type']) ?? '').toLowerCase(),
-    source: textOf(details['source']) ?? '',
-    headers: toHeaders(objectOf(details['requestHeaders'])),
-    attributes: objectOf(details['attributes']),
+    id: eventId ?? randomUUID(),
+    type: details.type.toLowerCase(),
+    source: details.source,
+    headers: toHeaders(details.requestHeaders),
+    attributes: details.attributes,
     content,
-    payload: isObject(payload) ? payload : content,
+    payload: payload ?? content,
     raw: rawContent === undefined ? undefined : Buffer.from(rawContent),
-    artifact: isObject(artifact) ? artifact : undefined,
+    artifact,
   }
 }
 
 function toHeaders(headers: JsonObject): Record<string, string> {
-  const first: Record<string, string> = {}
-  for (const [name, value] of Object.entries(headers)) {
-    const text = Array.isArray(value) ? value[0] : value
-    if (typeof text === 'string') first[name.toLowerCase()] = text
-  }
-  return first
+  const first = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), [value].flat()[0]] as const)
+  return Object.fromEntries(first.filter((header): header is readonly [string, string] => typeof header[1] === 'string'))
 }

@@ -1,7 +1,8 @@
 /** Webhooks of registries: the images that each reports as pushed. @see docs/contracts/events.md#registries-and-messages */
 import { randomUUID } from 'node:crypto'
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { definedOf, fieldAt, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Event } from './event.ts'
 
 /** A registry sends a few at a time. */
@@ -13,7 +14,7 @@ export function toRegistryEvents(event: Event): Event[] {
   const read = sources.get(event.source.toLowerCase())
   if (read === undefined) return [event]
   return read(event.payload)
-    .filter(({ repository, tag }) => textOf(repository) !== undefined && textOf(tag) !== undefined)
+    .filter(({ repository, tag }) => repository && tag)
     .slice(0, maxImages)
     .map((image, index) => ({ ...event, id: index === 0 ? event.id : randomUUID(), content: definedOf(image) }))
 }
@@ -44,67 +45,97 @@ const sources: ReadonlyMap<string, ReadImages> = new Map([
   ['gcr', readGoogle],
 ])
 
-export function readDockerHub({ repository, push_data: pushed }: JsonObject): PushedImage[] {
-  return [{ registry: 'index.docker.io', repository: text(repository, 'repo_name'), tag: text(pushed, 'tag') }]
+const toDockerHub = shape({ repository: shape({ repo_name: textOf }), push_data: shape({ tag: textOf }) })
+
+export function readDockerHub(payload: JsonObject): PushedImage[] {
+  const { repository, push_data: pushed } = toDockerHub(payload)
+  return [{ registry: 'index.docker.io', repository: repository.repo_name, tag: pushed.tag }]
 }
 
-export function readQuay({ docker_url: address, updated_tags: tags }: JsonObject): PushedImage[] {
-  const place = splitAddress(text(address))
-  return textsOf(tags).map((tag) => ({ ...place, tag }))
+const toQuay = shape({ docker_url: textOf, updated_tags: textsOf })
+
+export function readQuay(payload: JsonObject): PushedImage[] {
+  const { docker_url: address, updated_tags: tags } = toQuay(payload)
+  return tags.map((tag) => ({ ...splitAddress(address), tag }))
 }
+
+const toPush = shape({
+  id: textOf,
+  action: textOf,
+  target: shape({ repository: textOf, tag: textOf, digest: textOf }),
+  request: shape({ host: textOf }),
+})
+const toEnvelope = shape({ events: list(toPush) })
 
 /** Notifications of the reference implementation, in an envelope; Azure sends each alone. */
 export function readDistribution(payload: JsonObject): PushedImage[] {
-  const events = Array.isArray(payload['events']) ? objectsOf(payload['events']) : [payload]
+  const events = Array.isArray(payload['events']) ? toEnvelope(payload).events : [toPush(payload)]
   return events
     .filter(({ action }) => action === 'push')
-    .map(({ id, target, request }) => ({
-      registry: text(request, 'host'),
-      repository: text(target, 'repository'),
-      tag: text(target, 'tag'),
-      digest: text(target, 'digest'),
-      delivery: text(id),
-    }))
+    .map(({ id, target, request }) => ({ registry: request.host, ...target, delivery: id }))
 }
 
-function readHarbor({ type, event_data: data }: JsonObject): PushedImage[] {
+const toHarbor = shape({
+  type: textOf,
+  event_data: shape({
+    repository: shape({ repo_full_name: textOf }),
+    resources: list(shape({ tag: textOf, digest: textOf, resource_url: textOf })),
+  }),
+})
+
+function readHarbor(payload: JsonObject): PushedImage[] {
+  const { type, event_data: data } = toHarbor(payload)
   if (type !== 'PUSH_ARTIFACT' && type !== 'pushImage') return []
-  return objectsOf(fieldAt(data, 'resources')).map(({ tag, digest, resource_url: address }) => ({
-    registry: splitAddress(text(address)).registry,
-    repository: text(data, 'repository', 'repo_full_name'),
-    tag: text(tag),
-    digest: text(digest),
+  return data.resources.map(({ resource_url: address, ...image }) => ({
+    registry: splitAddress(address).registry,
+    repository: data.repository.repo_full_name,
+    ...image,
   }))
 }
 
+/** Of GitHub and Gitea. */
+const toPackage = shape({
+  action: textOf,
+  package: [
+    shape({
+      type: [or(textOf, ''), 'package_type', 'type'],
+      name: or(textOf, ''),
+      namespace: textOf,
+      owner: shape({ login: [or(textOf, ''), 'login', 'username'] }),
+      html_url: or(textOf, ''),
+      version: textOf,
+      package_version: shape({ container_metadata: shape({ tag: shape({ name: textOf, digest: textOf }) }) }),
+    }),
+    'package',
+    'registry_package',
+  ],
+})
+
 function readGithub(payload: JsonObject): PushedImage[] {
-  const found = objectOf(payload['package'] ?? payload['registry_package'])
-  if (text(found['package_type'])?.toLowerCase() !== 'container') return []
-  const owner = text(found['namespace']) ?? text(found['owner'], 'login') ?? ''
-  const tag = fieldAt(found, 'package_version', 'container_metadata', 'tag')
-  const repository = `${owner}/${text(found['name']) ?? ''}`.toLowerCase()
-  return [{ registry: 'ghcr.io', repository, tag: text(tag, 'name'), digest: text(tag, 'digest') }]
+  const { type, name, namespace, owner, package_version: version } = toPackage(payload).package
+  if (type.toLowerCase() !== 'container') return []
+  const repository = `${namespace ?? owner.login}/${name}`.toLowerCase()
+  const { tag } = version.container_metadata
+  return [{ registry: 'ghcr.io', repository, tag: tag.name, digest: tag.digest }]
 }
 
-function readGitea({ action, package: found }: JsonObject): PushedImage[] {
-  if (action !== 'created' || text(found, 'type') !== 'container') return []
-  const owner = text(found, 'owner', 'login') ?? text(found, 'owner', 'username') ?? ''
-  const address = URL.parse(text(found, 'html_url') ?? '')
-  const repository = `${owner}/${text(found, 'name') ?? ''}`.toLowerCase()
-  return [{ registry: textOf(address?.host), repository, tag: text(found, 'version') }]
+function readGitea(payload: JsonObject): PushedImage[] {
+  const { action, package: found } = toPackage(payload)
+  if (action !== 'created' || found.type !== 'container') return []
+  const registry = URL.parse(found.html_url)?.host || undefined
+  return [{ registry, repository: `${found.owner.login}/${found.name}`.toLowerCase(), tag: found.version }]
 }
+
+const toMessage = shape({ message: shape({ data: textOf }) })
+const toGoogle = shape({ action: textOf, tag: or(textOf, ''), digest: textOf })
 
 /** A message of its queue, or one that the queue pushes. */
 function readGoogle(payload: JsonObject): PushedImage[] {
-  const data = text(payload['message'], 'data')
-  const {
-    action,
-    tag: address,
-    digest,
-  } = data === undefined ? payload : objectOf(parseIfJson(Buffer.from(data, 'base64').toString()))
-  const [, name, tag] = /^(.+):([^:/]+)$/.exec(text(address) ?? '') ?? []
-  if (action !== 'INSERT' || name === undefined) return []
-  return [{ ...splitAddress(name), tag, digest: text(digest)?.split('@')[1] }]
+  const { data } = toMessage(payload).message
+  const pushed = toGoogle(data === undefined ? payload : parseIfJson(Buffer.from(data, 'base64').toString()))
+  const [, name, tag] = /^(.+):([^:/]+)$/.exec(pushed.tag) ?? []
+  if (pushed.action !== 'INSERT' || name === undefined) return []
+  return [{ ...splitAddress(name), tag, digest: pushed.digest?.split('@')[1] }]
 }
 
 /** The host of an address without a scheme, and what follows it. */
@@ -112,8 +143,4 @@ function splitAddress(address = ''): { registry: string | undefined; repository:
   const slash = address.indexOf('/')
   if (slash < 1) return { registry: undefined, repository: undefined }
   return { registry: address.slice(0, slash), repository: address.slice(slash + 1) }
-}
-
-function text(from: unknown, ...path: readonly string[]): string | undefined {
-  return textOf(fieldAt(from, ...path))
 }

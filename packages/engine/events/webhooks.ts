@@ -6,7 +6,9 @@ import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Event } from './event.ts'
-import { gitSources } from './kinds/git/sources.ts'
+import { readBitbucket, readStash } from './kinds/git/bitbucket.ts'
+import type { ReadChange } from './kinds/git/change.ts'
+import { readGitea, readGithub, readGitlab, readPlain } from './kinds/git/push.ts'
 
 interface Webhook {
   type: string
@@ -77,3 +79,14 @@ function parse(text: string): unknown {
     throw new PortError(400, 'The header Ce-Data holds no JSON.')
   }
 }
+
+const gitSources: ReadonlyMap<string, ReadChange> = new Map<string, ReadChange>([
+  ['github', readGithub],
+  ['gitlab', readGitlab],
+  ['stash', readStash],
+  ['bitbucket', readBitbucket],
+  ['gitea', readGitea],
+  ['forgejo', readGitea],
+  ['gogs', readGitea],
+  ['git', readPlain],
+])

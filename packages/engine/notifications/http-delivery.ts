@@ -1,8 +1,13 @@
 /** Delivery by one HTTP request, and the meaning of its response. */
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { CallError } from '@fairlead/base/net/call.ts'
-import { type CallOutside, hrefOf, type OperatorAddress, type OutsideAnswer } from '@fairlead/base/outside/call-outside.ts'
-import { retryAfterOf } from '@fairlead/base/outside/retry-after.ts'
+import {
+  type CallOutside,
+  hrefOf,
+  type OperatorAddress,
+  type OutsideAnswer,
+  retryAfterOf,
+} from '@fairlead/base/outside/call-outside.ts'
 import { DeliveryError } from './notification-type.ts'
 
 export interface HttpDelivery {

@@ -1,16 +1,7 @@
 /** Notifications that follow from what an orchestrator reports: who gets them, and what they say. */
 import { createHash } from 'node:crypto'
-import {
-  definedOf,
-  fieldAt,
-  isTrue,
-  type JsonObject,
-  listOf,
-  objectOf,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { asGiven, list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, isTrue, type JsonObject, listOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { encodeValue } from '@fairlead/base/net/encode-path.ts'
 import type { ReportedEvent } from '@fairlead/ports/events.ts'
 import type { Commit, Notice, NoticePhase } from './notification-type.ts'
@@ -26,6 +17,70 @@ export interface NoticeParts {
 const mostSubject = 250
 const mostText = 4_000
 
+type Entry = ShapeOf<typeof toEntry>
+const toEntry = shape({
+  type: or(textOf, ''),
+  address: [or(textOf, ''), 'address', 'publisherName'],
+  when: textsOf,
+  cc: textOf,
+  customBody: textOf,
+  customMessage: textOf,
+  customSubject: textOf,
+  message: objectOf,
+})
+const toMessage = shape({ text: textOf })
+
+const toBuilt = shape({ sha1: textOf, remoteUrl: or(textOf, '') })
+/** Of a git trigger, or of the build that a run starts from. */
+const toTrigger = shape({ project: textOf, slug: textOf, hash: textOf, buildInfo: shape({ scm: list(toBuilt) }) })
+
+type Execution = ShapeOf<typeof toExecution>
+const toExecution = shape({
+  id: textOf,
+  name: [or(textOf, ''), 'name', 'description', 'id'],
+  application: textOf,
+  canceled: isTrue,
+  notifications: list(toEntry),
+  trigger: toTrigger,
+  startTime: asGiven,
+  endTime: asGiven,
+})
+
+const toReport = shape({
+  eventId: textOf,
+  details: shape({ type: or(textOf, ''), application: or(textOf, '') }),
+  content: shape({
+    execution: toExecution,
+    context: shape({ sendNotifications: isTrue, notifications: list(toEntry) }),
+    canceled: isTrue,
+    isSynthetic: isTrue,
+    stageId: textOf,
+    name: or(textOf, 'a stage'),
+    startTime: asGiven,
+    endTime: asGiven,
+  }),
+})
+
+const toRequest = shape({
+  source: shape({ executionId: textOf, application: or(textOf, '') }),
+  about: [
+    shape({
+      execution: objectOf,
+      stageName: textOf,
+      stageId: textOf,
+      eventId: textOf,
+      instructions: textOf,
+      judgmentInput: textOf,
+      message: textOf,
+    }),
+    'additionalContext',
+  ],
+  template: [or(textOf, 'notification'), 'templateGroup'],
+  type: [or(textOf, ''), 'notificationType'],
+  cc: (value) => textsOf([value].flat()).join(', ') || undefined,
+  to: asGiven,
+})
+
 /** One thing that happened, of which several may be notified. */
 interface Occasion {
   /** Names this one event, also when it is reported again. */
@@ -33,7 +88,7 @@ interface Occasion {
   readonly occasion: string
   readonly phase: NoticePhase
   readonly application: string
-  readonly execution: JsonObject
+  readonly execution: Execution
   readonly stage?: { readonly id: string; readonly name: string } | undefined
   readonly subject: string
   /** Follows the subject. */
@@ -47,23 +102,19 @@ const phaseWords: Readonly<Record<string, { phase: NoticePhase; word: string }>>
 }
 
 /** @param event As orchestrators post it: `details` and `content`. @returns none for what is no start or end of a run or stage */
-export function noticesOfEvent(
-  { details, content, eventId }: Partial<Record<keyof ReportedEvent, unknown>>,
-  parts: NoticeParts,
-): Delivery[] {
-  const [source, level = '', phaseName = ''] = String(objectOf(details)['type'] ?? '').split(':')
+export function noticesOfEvent(event: Partial<Record<keyof ReportedEvent, unknown>>, parts: NoticeParts): Delivery[] {
+  const { eventId, details, content } = toReport(event)
+  const [source, level, phaseName = ''] = details.type.split(':')
   const words = Object.hasOwn(phaseWords, phaseName) ? phaseWords[phaseName] : undefined
   if (source !== 'orca' || words === undefined || (level !== 'pipeline' && level !== 'stage')) return []
-  const told = objectOf(content)
-  const execution = objectOf(told['execution'])
-  const context = objectOf(told['context'])
-  if (isTrue(execution['canceled']) || isTrue(told['canceled']) || isTrue(told['isSynthetic'])) return []
-  const stage = level === 'stage' ? { id: String(told['stageId'] ?? ''), name: textOf(told['name']) ?? 'a stage' } : undefined
-  if (stage !== undefined && !isTrue(context['sendNotifications'])) return []
-  const application = textOf(execution['application']) ?? textOf(objectOf(details)['application']) ?? ''
-  const what = `${stage === undefined ? '' : `stage "${stage.name}" of `}pipeline "${nameOf(execution)}"`
+  const { execution, context, stageId: id = '', name } = content
+  if (execution.canceled || content.canceled || content.isSynthetic) return []
+  const stage = level === 'stage' ? { id, name } : undefined
+  if (stage !== undefined && !context.sendNotifications) return []
+  const application = execution.application ?? details.application
+  const what = `${stage === undefined ? '' : `stage "${stage.name}" of `}pipeline "${execution.name}"`
   const occasion: Occasion = {
-    eventId: textOf(eventId) ?? usualEventId(objectOf(details), told, execution),
+    eventId: eventId ?? usualEventId(details.type, content),
     occasion: `${level}.${phaseName}`,
     phase: words.phase,
     application,
@@ -71,10 +122,8 @@ export function noticesOfEvent(
     stage,
     subject: `${application}: ${what} ${words.word}`,
   }
-  const entries = objectsOf(stage === undefined ? execution['notifications'] : context['notifications'])
-  return entries
-    .filter(({ when }) => textsOf(when).includes(occasion.occasion))
-    .map((entry) => toDelivery(entry, occasion, parts))
+  const { notifications: entries } = stage === undefined ? execution : context
+  return entries.filter(({ when }) => when.includes(occasion.occasion)).map((entry) => toDelivery(entry, occasion, parts))
 }
 
 const judgmentWords: Readonly<Record<string, { phase: NoticePhase; word: string }>> = {
@@ -85,72 +134,63 @@ const judgmentWords: Readonly<Record<string, { phase: NoticePhase; word: string 
 
 /** A request to send one notification, as the stage for judgments makes it. */
 export function noticesOfRequest(request: JsonObject, parts: NoticeParts): Delivery[] {
-  const source = objectOf(request['source'])
-  const about = objectOf(request['additionalContext'])
-  const template = textOf(request['templateGroup']) ?? 'notification'
+  const { source, about, template, type, cc, to } = toRequest(request)
+  const { stageName, stageId, instructions, judgmentInput, message } = about
+  const { application } = source
   const words = Object.hasOwn(judgmentWords, template) ? judgmentWords[template] : undefined
-  const execution = { id: source['executionId'], ...objectOf(about['execution']) }
-  const stageName = textOf(about['stageName'])
-  const stageId = textOf(about['stageId'])
-  const application = textOf(source['application']) ?? ''
-  const of = execution.id === undefined ? '' : ` of pipeline "${nameOf(execution)}"`
+  const execution = toExecution({ id: source.executionId, ...about.execution })
+  const of = execution.id === undefined ? '' : ` of pipeline "${execution.name}"`
+  const what = stageName === undefined ? 'a notification' : `stage "${stageName}"`
   const occasion: Occasion = {
-    eventId: textOf(about['eventId']) ?? `${template} ${String(execution.id)} ${stageId} ${parts.now}`,
+    eventId: about.eventId ?? `${template} ${execution.id} ${stageId} ${parts.now}`,
     occasion: template,
     phase: words?.phase ?? 'starting',
     application,
     execution,
     stage: stageId === undefined ? undefined : { id: stageId, name: stageName ?? 'a stage' },
-    subject:
-      `${application}: ${stageName === undefined ? 'a notification' : `stage "${stageName}"`}${of} ${words?.word ?? ''}`.trim(),
-    details: [textOf(about['instructions']), judgmentOf(about)].filter((line) => line !== undefined).join('\n') || undefined,
+    subject: `${application}: ${what}${of} ${words?.word ?? ''}`.trim(),
+    details:
+      [instructions, judgmentInput && `Chosen: ${judgmentInput}`].filter((line) => line !== undefined).join('\n') || undefined,
   }
-  const entry = definedOf({ type: request['notificationType'], cc: textsOf([request['cc']].flat()).join(', ') || undefined })
-  const message = textOf(about['message'])
-  const whole = { ...entry, ...(message !== undefined && { message: { [template]: { text: message } } }) }
-  const recipients = listOf(request['to']).length === 0 ? [''] : textsOf(request['to'])
-  return recipients.map((address) => toDelivery({ ...whole, address }, occasion, parts))
+  const entry = { ...toEntry({ type, cc }), message: { [template]: { text: message } } }
+  const recipients = listOf(to).length === 0 ? [''] : textsOf(to)
+  return recipients.map((address) => toDelivery({ ...entry, address }, occasion, parts))
 }
 
-function judgmentOf({ judgmentInput }: JsonObject): string | undefined {
-  const input = textOf(judgmentInput)
-  return input === undefined ? undefined : `Chosen: ${input}`
-}
-
-function toDelivery(entry: JsonObject, occasion: Occasion, { links, now }: NoticeParts): Delivery {
-  const { application, execution, stage } = occasion
-  const type = textOf(entry['type']) ?? ''
-  const address = (textOf(entry['address']) ?? textOf(entry['publisherName']) ?? '').trim()
-  const executionId = textOf(execution['id'])
-  const link = executionId === undefined ? undefined : linkTo(links, { application, executionId, stageId: stage?.id })
+function toDelivery(entry: Entry, occasion: Occasion, { links, now }: NoticeParts): Delivery {
+  const { application, execution, stage, phase } = occasion
+  const { type, cc } = entry
+  const address = entry.address.trim()
+  const { id, name } = execution
+  const link = id === undefined ? undefined : linkTo(links, { application, executionId: id, stageId: stage?.id })
   const notice: Notice = definedOf({
     id: digestOf([occasion.eventId, occasion.occasion, type.toLowerCase(), address]),
     occasion: occasion.occasion,
-    phase: occasion.phase,
+    phase,
     application,
-    execution: executionId === undefined ? undefined : { id: executionId, name: nameOf(execution) },
+    execution: id === undefined ? undefined : { id, name },
     stage,
-    ...wordsOf(entry, occasion, { executionId, link }),
+    ...wordsOf(entry, occasion, { executionId: id, link }),
     link,
     address,
-    cc: textOf(entry['cc']),
-    commit: commitOf(objectOf(execution['trigger'])),
+    cc,
+    commit: commitOf(execution.trigger),
     time: now,
-  }) as Notice
+  })
   return { type, notice }
 }
 
 /** Subject and text, with the texts of the author. */
 function wordsOf(
-  entry: JsonObject,
+  entry: Entry,
   { occasion, subject, details }: Occasion,
   { executionId = '', link = '' }: { executionId: string | undefined; link: string | undefined },
 ): { subject: string; text: string } {
   const fill = (text: string) => text.replaceAll('{{executionId}}', executionId).replaceAll('{{link}}', link)
-  const isMail = textOf(entry['type'])?.toLowerCase() === 'email'
-  const custom = textOf(entry[isMail ? 'customBody' : 'customMessage'])
-  const customSubject = isMail ? textOf(entry['customSubject']) : undefined
-  const message = textOf(fieldAt(entry, 'message', occasion, 'text'))
+  const isMail = entry.type.toLowerCase() === 'email'
+  const custom = isMail ? entry.customBody : entry.customMessage
+  const customSubject = isMail ? entry.customSubject : undefined
+  const { text: message } = toMessage(entry.message[occasion])
   const head = oneLine(fill(customSubject ?? subject))
   const text = custom === undefined ? [head, details, message].filter((part) => part !== undefined).join('\n\n') : fill(custom)
   return { subject: head.slice(0, mostSubject), text: text.slice(0, mostText).toWellFormed() }
@@ -177,18 +217,12 @@ export function linkTo(links: LinkTarget | undefined, { application, executionId
   return `${links.baseUrl}/console/executions/${encodeValue(executionId)}${query}`
 }
 
-function nameOf({ name, description, id }: JsonObject): string {
-  return textOf(name) ?? textOf(description) ?? textOf(id) ?? ''
-}
-
-/** Of a git trigger, or of the build that a run starts from. */
-function commitOf({ project, slug, hash, buildInfo }: JsonObject): Commit | undefined {
-  const [built] = objectsOf(objectOf(buildInfo)['scm'])
-  const found = textOf(hash) ?? textOf(built?.['sha1'])
-  const names = textOf(hash) === undefined ? repositoryOf(textOf(built?.['remoteUrl'])) : [textOf(project), textOf(slug)]
-  const repository = names.filter((name) => name !== undefined).join('/')
-  if (found === undefined && repository === '') return undefined
-  return definedOf({ hash: found, repository: repository === '' ? undefined : repository })
+function commitOf({ project, slug, hash, buildInfo }: Execution['trigger']): Commit | undefined {
+  const [built] = buildInfo.scm
+  const names = hash === undefined ? repositoryOf(built?.remoteUrl) : [project, slug]
+  const repository = names.filter((name) => name !== undefined).join('/') || undefined
+  const found = hash ?? built?.sha1
+  return found === undefined && repository === undefined ? undefined : definedOf({ hash: found, repository })
 }
 
 /** `git@github.com:shop/web.git` and `https://github.com/shop/web.git` */
@@ -201,9 +235,10 @@ function repositoryOf(remoteUrl = ''): string[] {
 }
 
 /** For an orchestrator that gives no id: what it reports happens at one moment. */
-function usualEventId({ type }: JsonObject, { stageId, startTime, endTime }: JsonObject, execution: JsonObject): string {
-  const time = stageId === undefined ? (execution['endTime'] ?? execution['startTime']) : (endTime ?? startTime)
-  return [type, execution['id'], stageId, time].map((part) => String(part ?? '')).join(' ')
+function usualEventId(type: string, content: ShapeOf<typeof toReport>['content']): string {
+  const { stageId, execution } = content
+  const { startTime, endTime } = stageId === undefined ? execution : content
+  return [type, execution.id, stageId, endTime ?? startTime].map((part) => String(part ?? '')).join(' ')
 }
 
 function digestOf(parts: readonly string[]): string {

@@ -1,6 +1,7 @@
 /** Routes of notifications: what is offered, requests to send one, tests, and warnings. */
 
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { createUlid } from '@fairlead/base/storage/ulid.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
@@ -56,29 +57,27 @@ export function notificationRoutes(app: FastifyInstance, { context, notifier, ac
   })
 }
 
+const toRequest = shape({ type: textOf, address: or(textOf, ''), application: or(textOf, ''), commit: textOf })
+
 /** @throws {PortError} 400 */
 function toTest(request: FastifyRequest, body: JsonObject, now: number): { type: string; notice: Notice } {
-  const type = textOf(body['type'])
+  const { type, application, commit: hash, ...given } = toRequest(body)
   if (type === undefined) throw new PortError(400, 'The field "type" is missing, such as "email".')
   const known = notificationTypeOf(type)
-  const address = textOf(body['address'])?.trim() ?? ''
+  const address = given.address.trim()
   if (address === '' && known !== undefined && known.address.isOptional !== true)
     throw new PortError(400, `The field "address" is missing: ${known.address.label}.`)
-  const application = textOf(body['application']) ?? ''
-  const user = textOf(request.headers['x-spinnaker-user']) ?? 'anonymous'
   const subject = `${application}: a test notification`
-  const text = `${subject}\n\n${user} has sent it to check that notifications arrive here.`
-  const hash = textOf(body['commit'])
-  const notice: Notice = {
+  const notice: Notice = definedOf({
     id: createUlid(now).toLowerCase(),
     occasion: 'test',
-    phase: 'complete',
+    phase: 'complete' as const,
     application,
     subject,
-    text,
+    text: `${subject}\n\n${userOf(request)} has sent it to check that notifications arrive here.`,
     address,
-    ...(hash !== undefined && { commit: { hash } }),
+    commit: hash === undefined ? undefined : { hash },
     time: now,
-  }
+  })
   return { type, notice }
 }

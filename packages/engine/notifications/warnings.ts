@@ -1,5 +1,8 @@
 /** Warnings about notifications that nothing delivers. */
+import { list, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { itself } from '@fairlead/ports/caller.ts'
 import { describeUndelivered } from './notifier.ts'
 import { notificationTypeOf } from './types/all.ts'
 
@@ -12,15 +15,55 @@ export function describeUndeliveredTypes(types: Iterable<string>, offered: Offer
   return missing.map(describeUndelivered)
 }
 
+const toEntries = (value: unknown) => objectsOf(value).map(shape({ type: textOf }))
+const toDefinition = shape({
+  notifications: toEntries,
+  stages: list(shape({ sendNotifications: isTrue, notifications: toEntries })),
+})
+
 /** Kinds of the notifications of a pipeline and of its stages. */
 export function typesOfDefinition(definition: JsonObject): string[] {
-  const ofStages = objectsOf(definition['stages']).flatMap((stage) =>
-    isTrue(stage['sendNotifications']) ? objectsOf(stage['notifications']) : [],
-  )
-  return [...objectsOf(definition['notifications']), ...ofStages].flatMap(({ type }) => textOf(type) ?? [])
+  const { notifications, stages } = toDefinition(definition)
+  const ofStages = stages.flatMap((stage) => (stage.sendNotifications ? stage.notifications : []))
+  return [...notifications, ...ofStages].flatMap(({ type }) => type ?? [])
 }
 
 /** Kinds of the record of an application: its lists that have entries. */
 export function typesOfRecord(record: JsonObject): string[] {
-  return Object.entries(record).flatMap(([kind, list]) => objectsOf(list).map(({ type }) => textOf(type) ?? kind))
+  return Object.entries(record).flatMap(([kind, entries]) => toEntries(entries).map(({ type }) => type ?? kind))
+}
+
+const mostNamed = 5
+
+/** Logs a line for each kind, with some of the places that name it. */
+export async function logUndelivered(context: BackendContext): Promise<void> {
+  const { types } = context.settings.notifications
+  const found = Map.groupBy(await readPlaces(context), ({ type }) => type.toLowerCase())
+  for (const [type, places] of found) {
+    const [problem] = describeUndeliveredTypes([type], types)
+    if (problem === undefined) continue
+    const names = [...new Set(places.map(({ place }) => place))]
+    context.log.warn({ problem, count: names.length, examples: names.slice(0, mostNamed) }, 'notifications are not delivered')
+  }
+}
+
+interface Place {
+  readonly type: string
+  readonly place: string
+}
+
+async function readPlaces({ ports: { definitions } }: BackendContext): Promise<Place[]> {
+  const records = await definitions.notifications(itself)
+  const pipelines = await definitions.pipelines(itself)
+  return [
+    ...records.flatMap((record) =>
+      typesOfRecord(record).map((type) => ({ type, place: `application ${record['application'] ?? 'global'}` })),
+    ),
+    ...pipelines.flatMap((pipeline) =>
+      typesOfDefinition(pipeline).map((type) => ({
+        type,
+        place: `pipeline ${pipeline['name']} of ${pipeline['application']}`,
+      })),
+    ),
+  ]
 }

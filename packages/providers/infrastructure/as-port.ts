@@ -150,10 +150,10 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
     },
     fetchArtifactBytes: async (body, as) => (await ask(artifactContent, { body }, as)) as Buffer,
     versions: {
-      ofArtifact: (wanted) => guard(() => versionsOfArtifact(wanted, infrastructure)),
-      digests: (wanted) => guard(() => digestsOfArtifact(wanted, infrastructure)),
-      gitRefs: (wanted) => guard(() => gitRefs(wanted, context)),
-      changedPaths: (wanted) => guard(() => changedPaths(wanted, context)),
+      versions: (artifact) => guard(() => versionsOfArtifact(artifact, infrastructure)),
+      digests: (artifact, versions) => guard(() => digestsOfArtifact(artifact, versions, infrastructure)),
+      gitRefs: (repository, known) => guard(() => gitRefs(repository, known, context)),
+      changedPaths: (repository, push) => guard(() => changedPaths(repository, push, context)),
     },
   }
 }

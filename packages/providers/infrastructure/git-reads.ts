@@ -1,8 +1,9 @@
 /** Reads of Git repositories for other back ends, with the credentials of artifact accounts. */
 import { dirname, join } from 'node:path'
-import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { objectsOf } from '@fairlead/base/json/values.ts'
 import type { GitAccount } from '@fairlead/base/outside/git-access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
+import type { PolledRepository, VersionReads } from '@fairlead/ports/infrastructure.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { gitArtifacts } from '../artifacts/git.ts'
 import { checkCommit, checkRef, GitMirrors } from '../artifacts/git-mirrors.ts'
@@ -24,12 +25,12 @@ function readers(context: BackendContext): Readers {
   })
 }
 
-export async function gitRefs(wanted: JsonObject, context: BackendContext): Promise<JsonObject> {
+export async function gitRefs(wanted: PolledRepository, known: string | undefined, context: BackendContext) {
   const repository = repositoryOf(wanted, context)
-  const found = await readers(context).refs.read(repository)
+  const refs = await readers(context).refs.read(repository)
   removeUnusedMirrors(context)
-  const digest = digestOf(found)
-  return digest === textOf(wanted['known']) ? { digest } : { digest, refs: found }
+  const digest = digestOf(refs)
+  return digest === known ? { digest } : { digest, refs }
 }
 
 /** At each start and poll: triggers that needed them may be gone. */
@@ -38,18 +39,17 @@ export function removeUnusedMirrors(context: BackendContext): void {
   mirrors.removeUnused().catch((error: unknown) => context.log.debug({ err: error }, 'unused mirrors cannot be removed'))
 }
 
-export async function changedPaths(wanted: JsonObject, context: BackendContext): Promise<JsonObject> {
-  const repository = repositoryOf(wanted, context)
-  const [before, after] = [checkCommit(textOf(wanted['before'])), checkCommit(textOf(wanted['after']))]
-  const push = { ref: checkRef(textOf(wanted['ref'])), before, after }
-  return { paths: await readers(context).mirrors.changedPaths(repository, push) }
+export async function changedPaths(
+  wanted: PolledRepository,
+  { ref, before, after }: Parameters<VersionReads['changedPaths']>[1],
+  context: BackendContext,
+): Promise<string[]> {
+  const push = { ref: checkRef(ref), before: checkCommit(before), after: checkCommit(after) }
+  return readers(context).mirrors.changedPaths(repositoryOf(wanted, context), push)
 }
 
 /** @throws {PortError} 400 naming the accounts */
-function repositoryOf(wanted: JsonObject, context: BackendContext): GitRepository {
-  const url = textOf(wanted['repository'])
-  if (url === undefined) throw new PortError(400, 'The trigger names no repository. Set its address as "repository".')
-  const name = textOf(wanted['account'])
+function repositoryOf({ url, account: name }: PolledRepository, context: BackendContext): GitRepository {
   if (name === undefined && !/^https?:/i.test(url))
     throw new PortError(400, 'SSH needs a key: name an account of artifacts.git-repo as "artifactAccount" of the trigger.')
   return { url, account: findAccount(name, context) }

@@ -1,6 +1,7 @@
 /** Metrics of Amazon CloudWatch. */
 
-import { fieldAt, fieldOf, type JsonObject, listOf, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { signAws } from '@fairlead/base/net/aws-signature.ts'
 import { httpAddress } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -27,6 +28,23 @@ const target = 'GraniteServiceVersion20100801'
 const mostPages = 20
 const finePeriods: readonly number[] = [1, 5, 10, 30]
 
+const toPage = shape({
+  MetricDataResults: list(
+    shape({ StatusCode: textOf, Label: String, Timestamps: list(toMs), Values: list(or(numberOf, Number.NaN)) }),
+  ),
+  NextToken: textOf,
+})
+type Results = ShapeOf<typeof toPage>['MetricDataResults']
+const toNames = shape({ Metrics: list(shape({ MetricName: String })) })
+/** A metric of a configuration. */
+const toStat = shape({
+  metricStat: shape({
+    metric: shape({ namespace: textOf, metricName: textOf, dimensions: list(shape({ name: String, value: String })) }),
+    unit: textOf,
+    stat: or(textOf, 'Average'),
+  }),
+})
+
 export const cloudWatchSource = metricSource({ id: 'cloudwatch', title: 'CloudWatch', account: Account, open: openAccount })
 
 function openAccount(account: Account, context: BackendContext): OpenAccount {
@@ -41,8 +59,8 @@ function openAccount(account: Account, context: BackendContext): OpenAccount {
       return toSeries(results, { stepMs: period * 1000, query: shown })
     },
     async metricNames() {
-      const body = await ask.call('ListMetrics', {})
-      return [...new Set(objectsOf(fieldOf(body, 'Metrics')).map((metric) => String(metric['MetricName'])))]
+      const { Metrics } = toNames(await ask.call('ListMetrics', {}))
+      return [...new Set(Metrics.map(({ MetricName }) => MetricName))]
     },
     close: ask.close,
   }
@@ -76,20 +94,16 @@ function createAsk(account: Account, context: BackendContext) {
   }
 }
 
-async function allPages(ask: (page: JsonObject) => Promise<unknown>): Promise<JsonObject[]> {
-  const results: JsonObject[] = []
+async function allPages(ask: (page: JsonObject) => Promise<unknown>): Promise<Results> {
+  const results: Results = []
   let page: JsonObject = {}
   for (let pages = 0; pages < mostPages; pages++) {
-    const body = await ask(page)
-    const found = objectsOf(fieldOf(body, 'MetricDataResults'))
-    const faulty = found
-      .map((each) => textOf(each['StatusCode']))
-      .find((code) => code === 'InternalError' || code === 'Forbidden')
+    const { MetricDataResults: found, NextToken } = toPage(await ask(page))
+    const faulty = found.map(({ StatusCode }) => StatusCode).find((code) => code === 'InternalError' || code === 'Forbidden')
     if (faulty !== undefined) throw new MetricError(`CloudWatch answers "${faulty}".`, faulty === 'InternalError')
     results.push(...found)
-    const next = textOf(fieldOf(body, 'NextToken'))
-    if (next === undefined) return results
-    page = { NextToken: next }
+    if (NextToken === undefined) return results
+    page = { NextToken }
   }
   throw new MetricError(`CloudWatch answers with more than ${mostPages} pages: choose a larger step.`)
 }
@@ -104,41 +118,33 @@ function toQuery(question: MetricQuestion, period: number): { query: JsonObject;
   const { query, scope } = question
   const expression = expandedTemplate(question)
   if (expression !== undefined) return { query: { Id: 'q', Expression: expression, Period: period }, shown: expression }
-  const given = query['metricStat']
   const bindings = bindingsOf(query, scope)
-  const text = (...path: string[]) => {
-    const found = textOf(fieldAt(given, ...path))
-    return found === undefined ? undefined : fillIn(found, bindings)
-  }
-  const [namespace, metric, unit] = [text('metric', 'namespace'), text('metric', 'metricName'), text('unit')]
+  const fill = <T extends string | undefined>(text: T) => (text === undefined ? text : fillIn(text, bindings))
+  const { metric: given, unit, stat } = toStat(query).metricStat
+  const [namespace, metric] = [fill(given.namespace), fill(given.metricName)]
   if (namespace === undefined || metric === undefined)
     throw new MetricError(
       'The query needs "metricStat" with a "metric" of "namespace" and "metricName", or a "customInlineTemplate".',
     )
-  const dimensions = objectsOf(fieldAt(given, 'metric', 'dimensions')).map(({ name, value }) => ({
-    Name: String(name),
-    Value: fillIn(String(value), bindings),
-  }))
-  const stat = text('stat') ?? 'Average'
+  const dimensions = given.dimensions.map(({ name, value }) => ({ Name: name, Value: fillIn(value, bindings) }))
   const metricStat = {
     Metric: { Namespace: namespace, MetricName: metric, Dimensions: dimensions },
     Period: period,
-    Stat: stat,
-    ...(unit !== undefined && { Unit: unit }),
+    Stat: fillIn(stat, bindings),
+    ...(unit !== undefined && { Unit: fillIn(unit, bindings) }),
   }
   const where = dimensions.map(({ Name, Value }) => `${Name}=${Value}`).join(', ')
-  return { query: { Id: 'q', MetricStat: metricStat }, shown: `${stat} of ${namespace} ${metric} (${where})` }
+  return { query: { Id: 'q', MetricStat: metricStat }, shown: `${metricStat.Stat} of ${namespace} ${metric} (${where})` }
 }
 
 /** Pages of a series have its label. */
-function toSeries(results: readonly JsonObject[], { stepMs, query }: Pick<MetricSeries, 'stepMs' | 'query'>): MetricSeries[] {
-  const byLabel = Map.groupBy(results, ({ Label }) => String(Label))
+function toSeries(results: Results, { stepMs, query }: Pick<MetricSeries, 'stepMs' | 'query'>): MetricSeries[] {
+  const byLabel = Map.groupBy(results, ({ Label }) => Label)
   const tagsOf = (label: string): Record<string, string> => (byLabel.size > 1 ? { label } : {})
   return [...byLabel].flatMap(([label, pages]) => {
-    const points = pages.flatMap(({ Timestamps, Values }) => {
-      const values = listOf(Values)
-      return listOf(Timestamps).map((at, index) => ({ atMs: toMs(at), value: numberOf(values[index]) ?? Number.NaN }))
-    })
+    const points = pages.flatMap(({ Timestamps, Values }) =>
+      Timestamps.map((atMs, index) => ({ atMs, value: Values[index] ?? Number.NaN })),
+    )
     return points.length === 0 ? [] : [{ ...toValues(points, { stepMs }), stepMs, tags: tagsOf(label), query }]
   })
 }

@@ -1,6 +1,7 @@
 /** Metrics of Datadog: its API for queries of time series. */
 
-import { fieldOf, type JsonObject, listOf, numberOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { formatQuery } from '@fairlead/base/net/encode-path.ts'
 import { httpAddress } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -23,6 +24,16 @@ type Account = z.infer<typeof Account>
 
 const hourSeconds = 3600
 
+type Series = ShapeOf<typeof toAnswer>['series'][number]
+const toAnswer = shape({
+  status: textOf,
+  error: or(textOf, 'it gives no reason'),
+  series: list(shape({ pointlist: list(list(numberOf)), tag_set: textsOf, interval: or(numberOf, 1) })),
+})
+const toNames = shape({ metrics: textsOf })
+/** A metric of a configuration. */
+const toMetric = shape({ metricName: textOf, metricType: textOf, tags: textsOf })
+
 export const datadogSource = metricSource({ id: 'datadog', title: 'Datadog', account: Account, open: openAccount })
 
 function openAccount(account: Account, context: BackendContext): OpenAccount {
@@ -37,14 +48,13 @@ function openAccount(account: Account, context: BackendContext): OpenAccount {
       const { startMs, endMs } = question.scope
       const query = toQuery(question)
       const times = { from: Math.floor(startMs / 1000), to: Math.floor(endMs / 1000) }
-      const body = await call({ path: `/api/v1/query${formatQuery({ ...times, query })}` })
-      if (fieldOf(body, 'status') === 'error')
-        throw new MetricError(`Datadog rejects the query ${query}: ${textOf(fieldOf(body, 'error')) ?? 'it gives no reason'}.`)
-      return objectsOf(fieldOf(body, 'series')).map((series) => toSeries(series, query))
+      const { status, error, series } = toAnswer(await call({ path: `/api/v1/query${formatQuery({ ...times, query })}` }))
+      if (status === 'error') throw new MetricError(`Datadog rejects the query ${query}: ${error}.`)
+      return series.map((each) => toSeries(each, query))
     },
     async metricNames() {
       const from = Math.floor(context.now() / 1000) - hourSeconds
-      return textsOf(fieldOf(await call({ path: `/api/v1/metrics${formatQuery({ from })}` }), 'metrics'))
+      return toNames(await call({ path: `/api/v1/metrics${formatQuery({ from })}` })).metrics
     },
     close,
   }
@@ -54,22 +64,19 @@ function toQuery(question: MetricQuestion): string {
   const { query, scope } = question
   const own = expandedTemplate(question)
   if (own !== undefined) return own
-  const metric = textOf(query['metricName'])
+  const { metricName: metric, metricType, tags } = toMetric(query)
   if (metric === undefined) throw new MetricError('The query needs a "metricName", or a "customInlineTemplate".')
-  const gauge = `${metric}{${[scope.scope, ...textsOf(query['tags'])].join(',')}}`
-  return query['metricType'] === 'count' || query['metricType'] === 'COUNT' ? `sum:${gauge}.as_count()` : gauge
+  const gauge = `${metric}{${[scope.scope, ...tags].join(',')}}`
+  return metricType === 'count' || metricType === 'COUNT' ? `sum:${gauge}.as_count()` : gauge
 }
 
-function toSeries(series: JsonObject, query: string): MetricSeries {
-  const points = listOf(series['pointlist']).flatMap((pair) => {
-    const [at, value] = listOf(pair).map(numberOf)
-    return at === undefined || value === undefined ? [] : [{ atMs: at, value }]
-  })
-  const tags = textsOf(series['tag_set']).map((tag): [string, string] => {
+function toSeries({ pointlist, tag_set, interval }: Series, query: string): MetricSeries {
+  const points = pointlist.flatMap(([atMs, value]) => (atMs === undefined || value === undefined ? [] : [{ atMs, value }]))
+  const tags = tag_set.map((tag): [string, string] => {
     const colon = tag.indexOf(':')
     return colon < 0 ? [tag, ''] : [tag.slice(0, colon), tag.slice(colon + 1)]
   })
   // Datadog chooses it by the length of time.
-  const stepMs = (numberOf(series['interval']) ?? 1) * 1000
+  const stepMs = interval * 1000
   return { ...toValues(points, { stepMs }), stepMs, tags: Object.fromEntries(tags), query }
 }

@@ -1,16 +1,7 @@
 /** Metrics of New Relic by queries in NRQL: over NerdGraph, or over the older query API of Insights. */
 
-import {
-  fieldAt,
-  fieldOf,
-  isObject,
-  type JsonObject,
-  listOf,
-  numberOf,
-  objectsOf,
-  textOf,
-  textsOf,
-} from '@fairlead/base/json/values.ts'
+import { asGiven, list, or, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, type JsonObject, numberOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import { httpAddress } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -48,6 +39,18 @@ type Account = z.infer<typeof Account>
 /** As many points as a query may answer with. */
 const mostPoints = 366
 
+const toInsights = shape({
+  facets: asGiven,
+  timeSeries: (value) => objectsOf(value).map(({ results, ...times }) => ({ ...times, ...objectsOf(results)[0] })),
+  results: objectsOf,
+})
+const toGraph = shape({
+  errors: list(shape({ message: or(textOf, 'it gives no reason') })),
+  data: shape({ actor: shape({ account: shape({ nrql: shape({ results: objectsOf }) }) }) }),
+})
+const toQuery = shape({ select: textOf, q: textOf })
+const toKeys = shape({ scopeKey: [textOf, '_scope_key'], locationKey: [textOf, '_location_key'] })
+
 const graphQuery = 'query($id: Int!, $nrql: Nrql!) { actor { account(id: $id) { nrql(query: $nrql, timeout: 25) { results } } } }'
 
 export const newRelicSource = metricSource({ id: 'newrelic', title: 'New Relic', account: Account, open: openAccount })
@@ -79,9 +82,9 @@ function openAccount(account: Account, context: BackendContext): OpenAccount {
 /** @returns an object for each point, or one for the whole time @throws {MetricError} */
 async function askInsights(call: SourceCall, account: string, nrql: string): Promise<JsonObject[]> {
   const body = await call({ path: pathTo`/v1/accounts/${account}/query` + formatQuery({ nrql }) })
-  if (fieldOf(body, 'facets') !== undefined) throw noFacets()
-  const series = objectsOf(fieldOf(body, 'timeSeries')).map(({ results, ...times }) => ({ ...times, ...objectsOf(results)[0] }))
-  return series.length > 0 ? series : objectsOf(fieldOf(body, 'results'))
+  const { facets, timeSeries, results } = toInsights(body)
+  if (facets !== undefined) throw noFacets()
+  return timeSeries.length > 0 ? timeSeries : results
 }
 
 /** @throws {MetricError} */
@@ -92,10 +95,9 @@ async function askNerdGraph(call: SourceCall, account: string, nrql: string): Pr
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ query: graphQuery, variables: { id: Number(account), nrql } }),
   })
-  const [problem] = listOf(fieldOf(body, 'errors'))
-  if (problem !== undefined)
-    throw new MetricError(`New Relic rejects the query ${nrql}: ${textOf(fieldOf(problem, 'message')) ?? 'it gives no reason'}.`)
-  const results = objectsOf(fieldAt(body, 'data', 'actor', 'account', 'nrql', 'results'))
+  const { errors, data } = toGraph(body)
+  if (errors[0] !== undefined) throw new MetricError(`New Relic rejects the query ${nrql}: ${errors[0].message}.`)
+  const { results } = data.actor.account.nrql
   if (results.some((each) => each['facet'] !== undefined)) throw noFacets()
   return results
 }
@@ -123,18 +125,17 @@ function toNrql(question: MetricQuestion, account: Account, stepMs: number): str
   const { query, scope } = question
   const own = expandedTemplate(question)
   if (own !== undefined) return own
-  const select = textOf(query['select'])
+  const { select, q } = toQuery(query)
   if (select === undefined)
     throw new MetricError('The query needs a "select" such as SELECT count(*) FROM Transaction, or a "customInlineTemplate".')
-  const scopeKey = textOf(fieldOf(scope.parameters, '_scope_key')) ?? account.defaultScopeKey
-  const locationKey = textOf(fieldOf(scope.parameters, '_location_key')) ?? account.defaultLocationKey
+  const { scopeKey = account.defaultScopeKey, locationKey = account.defaultLocationKey } = toKeys(scope.parameters)
   if (scopeKey === undefined)
     throw new MetricError(
       'The attribute with the scope is not known: set "_scope_key" in "extendedScopeParams", or "defaultScopeKey" of the account.',
     )
   const others = Object.entries(scope.parameters).filter(([key]) => !key.startsWith('_'))
   const conditions = [
-    ...(textOf(query['q']) === undefined ? [] : [String(query['q'])]),
+    ...(q === undefined ? [] : [q]),
     ...others.map(([key, value]) => isLike(key, value)),
     isLike(scopeKey, scope.scope),
     ...(locationKey === undefined || scope.location === undefined ? [] : [isLike(locationKey, scope.location)]),

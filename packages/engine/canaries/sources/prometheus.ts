@@ -1,6 +1,7 @@
 /** Metrics of Prometheus, and of stores with its API. */
 import { readFile } from 'node:fs/promises'
-import { fieldAt, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { list, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { formatQuery } from '@fairlead/base/net/encode-path.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
@@ -22,6 +23,12 @@ type Account = z.infer<typeof Account>
 
 const completeQuery = 'PromQL:'
 
+type Series = ShapeOf<typeof toAnswer>['data']['result'][number]
+const toAnswer = shape({ data: shape({ result: list(shape({ metric: objectOf, values: list(list(Number)) })) }) })
+const toNames = shape({ data: textsOf })
+/** A metric of a configuration. */
+const toMetric = shape({ metricName: textOf, labelBindings: textsOf, groupByFields: textsOf, resourceType: textOf })
+
 export const prometheusSource = metricSource({ id: 'prometheus', title: 'Prometheus', account: Account, open: openAccount })
 
 function openAccount(account: Account, context: BackendContext): OpenAccount {
@@ -35,10 +42,10 @@ function openAccount(account: Account, context: BackendContext): OpenAccount {
       const query = toPromQl(question, account.scopeLabel)
       const times = { start: String(startMs / 1000), end: String(endMs / 1000), step: String(stepMs / 1000) }
       const body = await call({ path: `/api/v1/query_range${formatQuery({ query, ...times })}` })
-      return objectsOf(fieldAt(body, 'data', 'result')).map((series) => toSeries(series, query, stepMs))
+      return toAnswer(body).data.result.map((series) => toSeries(series, query, stepMs))
     },
     async metricNames() {
-      return textsOf(fieldAt(await call({ path: '/api/v1/label/__name__/values' }), 'data'))
+      return toNames(await call({ path: '/api/v1/label/__name__/values' })).data
     },
     close,
   }
@@ -59,13 +66,10 @@ async function loadLogin(file: string): Promise<string> {
   return text.trim()
 }
 
-function toSeries({ metric, values }: JsonObject, query: string, stepMs: number): MetricSeries {
+function toSeries({ metric, values }: Series, query: string, stepMs: number): MetricSeries {
   // The infinite values of Prometheus have names that JavaScript does not know: gaps, as kayenta has them.
-  const points = listOf(values).map((pair) => {
-    const [seconds, value] = listOf(pair)
-    return { atMs: Math.round(Number(seconds) * 1000), value: Number(value) }
-  })
-  const tags = Object.entries(objectOf(metric)).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  const points = values.map(([seconds = Number.NaN, value = Number.NaN]) => ({ atMs: Math.round(seconds * 1000), value }))
+  const tags = Object.entries(metric).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   return { ...toValues(points, { stepMs }), stepMs, tags: Object.fromEntries(tags), query }
 }
 
@@ -74,18 +78,16 @@ export function toPromQl(question: MetricQuestion, scopeLabel = 'instance'): str
   const { query } = question
   const filter = expandedTemplate(question)
   if (filter?.startsWith(completeQuery)) return filter.slice(completeQuery.length).trim()
-  const metricName = textOf(query['metricName'])
+  const { metricName, labelBindings: labels, groupByFields: groups } = toMetric(query)
   if (metricName === undefined)
     throw new MetricError(`The query needs a "metricName", or a whole query after "${completeQuery}" as "customInlineTemplate".`)
-  const labels = textsOf(query['labelBindings'])
   const filters = filter === undefined ? [...labels, ...filtersByType(question, scopeLabel)] : [...filter.split(','), ...labels]
-  const groups = textsOf(query['groupByFields'])
   return `avg(${metricName}{${filters.join(',')}})${groups.length === 0 ? '' : ` by (${groups.join(',')})`}`
 }
 
 /** Labels as Prometheus has them by default for machines of Google and Amazon. @throws {MetricError} */
 function filtersByType({ query, scope: { scope, location, parameters } }: MetricQuestion, scopeLabel: string): string[] {
-  const type = textOf(query['resourceType']) ?? parameters['resourceType']
+  const type = toMetric(query).resourceType ?? parameters['resourceType']
   if (type === undefined) throw new MetricError('The query needs a filter ("customInlineTemplate") or a "resourceType".')
   if (type !== 'gce_instance' && type !== 'aws_ec2_instance')
     throw new MetricError(

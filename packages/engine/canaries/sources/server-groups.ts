@@ -1,6 +1,7 @@
 /** Metrics of server groups, as load balancers and providers measure them. */
 
-import { fieldOf, type JsonObject, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import { numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -14,6 +15,16 @@ import {
 } from '../metric-source.ts'
 import { type GroupPlace, GroupSamples } from '../samples.ts'
 import { toValues } from '../series.ts'
+
+const toGroups = list(
+  shape({ name: String, account: String, region: String, cloudProvider: [or(textOf, ''), 'cloudProvider', 'type'] }),
+)
+const toStatistics = shape({
+  message: textOf,
+  datapoints: list(shape({ atMs: [numberOf, 'timestamp'], value: [numberOf, 'sum', 'average'] })),
+})
+/** A metric of a configuration. */
+const toMetric = shape({ metricName: or(textOf, ''), account: textOf, cloudProvider: textOf })
 
 const id = 'serverGroups'
 const counted: ReadonlySet<string> = new Set(['requests', 'errors'])
@@ -45,7 +56,7 @@ function openAccount(context: BackendContext): MetricAccount {
     type: id,
     async fetch(question) {
       const { query, identity } = question
-      const metric = textOf(query['metricName']) ?? ''
+      const { metricName: metric } = toMetric(query)
       if (!metricNames.includes(metric))
         throw new MetricError(
           `There is no metric "${metric}" of server groups: "metricName" is one of ${metricNames.join(', ')}.`,
@@ -73,11 +84,12 @@ async function findPlace(context: BackendContext, question: MetricQuestion): Pro
   const { application, scope, query } = question
   const { scope: name, location, parameters } = scope
   const named = parseMoniker(name.slice(name.lastIndexOf(' ') + 1)).app
+  const given = toMetric(query)
   const wanted = {
     name,
     region: location,
-    account: parameters['account'] ?? textOf(query['account']),
-    cloudProvider: parameters['cloudProvider'] ?? textOf(query['cloudProvider']),
+    account: parameters['account'] ?? given.account,
+    cloudProvider: parameters['cloudProvider'] ?? given.cloudProvider,
   }
   const where = location === undefined ? '' : ` in ${location}`
   for (const app of new Set([application, ...(named === null ? [] : [named])])) {
@@ -96,16 +108,7 @@ async function groupsOf(context: BackendContext, application: string, { identity
   const path = pathTo`/applications/${application}/serverGroups`
   const { status, body } = await context.call('clouddriver', { method: 'GET', path, headers: { ...identity } }).catch(unreachable)
   if (status >= 500) throw unreachable(new Error(`it answered ${status}`))
-  return objectsOf(body).map((group) => ({
-    name: String(group['name']),
-    account: String(group['account']),
-    region: String(group['region']),
-    cloudProvider: providerOf(group),
-  }))
-}
-
-function providerOf(group: JsonObject): string {
-  return textOf(group['cloudProvider']) ?? String(group['type'])
+  return toGroups(body)
 }
 
 function unreachable(error: Error): never {
@@ -121,12 +124,9 @@ async function readPoints(
   const path = pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` + formatQuery({ serverGroup: name })
   const { status, body } = await context.call('clouddriver', { method: 'GET', path, headers: { ...identity } }).catch(unreachable)
   if (status === 404) throw new MetricError(`There is no metric "${metric}" of ${name} in ${account}/${region}.`)
-  if (status !== 200)
-    throw new MetricError(textOf(fieldOf(body, 'message')) ?? `The metric ${metric} cannot be read: ${status}.`, status >= 500)
-  return objectsOf(fieldOf(body, 'datapoints')).flatMap(({ timestamp, sum, average }) => {
-    const [atMs, value] = [numberOf(timestamp), numberOf(sum) ?? numberOf(average)]
-    return atMs === undefined || value === undefined ? [] : [{ atMs, value }]
-  })
+  const { message, datapoints } = toStatistics(body)
+  if (status !== 200) throw new MetricError(message ?? `The metric ${metric} cannot be read: ${status}.`, status >= 500)
+  return datapoints.flatMap(({ atMs, value }) => (atMs === undefined || value === undefined ? [] : [{ atMs, value }]))
 }
 
 function percentOf(part: MetricSeries, whole: MetricSeries): MetricSeries {

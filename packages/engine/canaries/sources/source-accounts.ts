@@ -3,7 +3,8 @@ import http from 'node:http'
 import https from 'node:https'
 import { setImmediate } from 'node:timers/promises'
 import { parseIfJson } from '@fairlead/base/json/json.ts'
-import { fieldAt, listOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { textOf } from '@fairlead/base/json/values.ts'
 import { CallError } from '@fairlead/base/net/call.ts'
 import { createOutsideCalls, type OutsideAnswer, operatorAddress } from '@fairlead/base/outside/call-outside.ts'
 import { httpAddress, optionalFlag, setting, settings } from '@fairlead/base/settings/setting.ts'
@@ -126,10 +127,14 @@ function parseAnswer({ status, text }: OutsideAnswer, name: string): unknown {
   throw new MetricError(`${name} answered with ${status}${reason === undefined ? '' : `: ${reason}`}.${advice}`, isPassing)
 }
 
-/** The forms of the sources: `error`, `errors: [text or { message }]`, `message`. */
+const toMessage = shape({ message: textOf })
+const toRefusal = shape({
+  error: textOf,
+  errors: list((one) => textOf(one) ?? toMessage(one).message),
+  message: textOf,
+})
+
 function reasonIn(body: unknown): string | undefined {
-  const [first] = listOf(fieldAt(body, 'errors'))
-  const reason =
-    textOf(fieldAt(body, 'error')) ?? textOf(first) ?? textOf(fieldAt(first, 'message')) ?? textOf(fieldAt(body, 'message'))
-  return reason?.slice(0, 500).replace(/\.$/, '')
+  const { error, errors, message } = toRefusal(body)
+  return (error ?? errors[0] ?? message)?.slice(0, 500).replace(/\.$/, '')
 }

@@ -1,8 +1,15 @@
 /** Messages of queues, and releases of plug-ins. docs/contracts/events.md#registries-and-messages. */
-import { definedOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, isObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import { pick, sameName, type TriggerKind } from './kind.ts'
+
+const lowerCase = (value: unknown) => textOf(value)?.toLowerCase()
+
+const toSubscription = shape({ subscriptionName: lowerCase, pubsubSystem: lowerCase, artifacts: objectsOf })
+const toBody = shape({ parameters: objectOf, link: textOf, linkText: textOf })
+const toPlugin = shape({ pluginEventType: or(textOf, 'PUBLISHED') })
 
 export const messageKinds: TriggerKind[] = [
   {
@@ -10,24 +17,22 @@ export const messageKinds: TriggerKind[] = [
     triggerTypes: ['pubsub'],
     concerns(trigger, event) {
       const message = messageOf(event)
-      const same = (name: string) => textOf(trigger[name])?.toLowerCase() === textOf(message[name])?.toLowerCase()
-      return textOf(trigger['subscriptionName']) !== undefined && same('subscriptionName') && same('pubsubSystem')
+      const { subscriptionName, pubsubSystem } = toSubscription(trigger)
+      return (
+        subscriptionName !== undefined && subscriptionName === message.subscriptionName && pubsubSystem === message.pubsubSystem
+      )
     },
     mismatch: (trigger, event, { patterns }) =>
       describeUnsatisfied(trigger['attributeConstraints'], event.attributes, { paths: false, patterns }) ??
       describeUnsatisfied(trigger['payloadConstraints'], event.payload, { paths: false, patterns }),
-    fields: (_trigger, event) => ({
-      payload: event.payload,
-      parameters: objectOf(event.payload['parameters']),
-      ...definedOf({ link: textOf(event.payload['link']), linkText: textOf(event.payload['linkText']) }),
-    }),
-    artifacts: (event) => objectsOf(messageOf(event)['artifacts']),
+    fields: (_trigger, { payload }) => ({ payload, ...definedOf(toBody(payload)) }),
+    artifacts: (event) => messageOf(event).artifacts,
   },
   {
     eventType: 'plugin',
     triggerTypes: ['plugin'],
     reportedByServices: true,
-    concerns: (trigger, { content }) => sameName(textOf(trigger['pluginEventType']) ?? 'PUBLISHED', content['pluginEventType']),
+    concerns: (trigger, { content }) => sameName(toPlugin(trigger).pluginEventType, content['pluginEventType']),
     mismatch: () => undefined,
     fields: (_trigger, { content }) => pick(content, releaseFields),
     artifacts: () => [],
@@ -41,6 +46,6 @@ const releaseFields = [
 ]
 
 /** Bridges wrap what they know of the message, apart from its body. */
-function messageOf({ content }: Event): JsonObject {
-  return isObject(content['messageDescription']) ? content['messageDescription'] : content
+function messageOf({ content }: Event) {
+  return toSubscription(isObject(content['messageDescription']) ? content['messageDescription'] : content)
 }

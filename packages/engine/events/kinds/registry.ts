@@ -1,12 +1,27 @@
 /** New images and artifacts that registries report. docs/contracts/events.md#registries-and-messages. */
 
-import { isTrue, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { asGiven, maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { satisfies } from 'semver'
 import { describeUnsatisfied } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import { dockerImage } from '../pushed-artifacts.ts'
 import type { MatchContext, TriggerKind } from './kind.ts'
 import { describeBadSignature } from './signature.ts'
+
+const trimmed = (value: unknown) => textOf(value)?.trim() || undefined
+
+const toImageTrigger = shape({ account: textOf, repository: textOf, registry: textOf, tag: trimmed, trackDigests: isTrue })
+const toImage = shape({ account: textOf, repository: textOf, registry: textOf, tag: textOf, digest: textOf, tracked: asGiven })
+const toVersionTrigger = shape({ account: textOf, artifactType: textOf, name: textOf, chart: textOf, version: trimmed })
+const toVersion = shape({
+  account: textOf,
+  type: textOf,
+  name: textOf,
+  chart: textOf,
+  version: or(textOf, ''),
+  digest: textOf,
+})
 
 /** Docker images, and charts that are kept like them. */
 function imageKind(type: string, toArtifact: (name: string, tag: string) => JsonObject): TriggerKind {
@@ -15,14 +30,19 @@ function imageKind(type: string, toArtifact: (name: string, tag: string) => Json
     triggerTypes: [type],
     reportedByServices: true,
     checksSignature: true,
-    concerns: (trigger, { content, isObserved }) =>
-      isSame(trigger['repository'], content['repository']) &&
-      isOfRegistry(trigger, content) &&
-      // The same tag is found by polls with and without digests.
-      (isObserved !== true || trackedTags(trigger) === content['tracked']),
+    concerns(trigger, { content, isObserved }) {
+      const [wanted, image] = [toImageTrigger(trigger), toImage(content)]
+      return (
+        isSame(wanted.repository, image.repository) &&
+        // Webhooks of registries name no account; a trigger that names a registry is for that one alone.
+        (image.account === undefined ? isOfRegistry(wanted.registry, image.registry) : isSame(wanted.account, image.account)) &&
+        // The same tag is found by polls with and without digests.
+        (isObserved !== true || trackedTags(trigger) === image.tracked)
+      )
+    },
     refuses: describeBadSender,
     mismatch(trigger, event, means) {
-      const [tag, wanted] = [textOf(event.content['tag']), textOf(textOf(trigger['tag'])?.trim())]
+      const [{ tag }, { tag: wanted }] = [toImage(event.content), toImageTrigger(trigger)]
       if (tag === undefined) return 'The event names no tag.'
       if (wanted === undefined && tag === 'latest') return 'The tag latest starts only triggers that name it.'
       if (wanted !== undefined && !means.patterns.matchesWhole(wanted, tag)) return `The tag "${tag}" does not match "${wanted}".`
@@ -30,7 +50,7 @@ function imageKind(type: string, toArtifact: (name: string, tag: string) => Json
     },
     fields: (_trigger, { content }) => ({ tag: content['tag'], digest: content['digest'] }),
     artifacts({ content }) {
-      const [registry, repository, tag] = [content['registry'], content['repository'], content['tag']].map(textOf)
+      const { registry, repository, tag } = toImage(content)
       if (repository === undefined || tag === undefined) return []
       return [toArtifact(registry === undefined ? repository : `${registry}/${repository}`, tag)]
     },
@@ -38,14 +58,12 @@ function imageKind(type: string, toArtifact: (name: string, tag: string) => Json
 }
 
 /** The tags whose new digests start the trigger, too, as a regular expression, or `` for all; undefined: of none. */
-export function trackedTags({ trackDigests, tag }: JsonObject): string | undefined {
-  return isTrue(trackDigests) ? (textOf(tag)?.trim() ?? '') : undefined
+export function trackedTags(trigger: JsonObject): string | undefined {
+  const { trackDigests, tag = '' } = toImageTrigger(trigger)
+  return trackDigests ? tag : undefined
 }
 
-/** Webhooks of registries name no account; a trigger that names a registry is for that one alone. */
-function isOfRegistry(trigger: JsonObject, content: JsonObject): boolean {
-  if (textOf(content['account']) !== undefined) return isSame(trigger['account'], content['account'])
-  const [wanted, given] = [textOf(trigger['registry']), textOf(content['registry'])]
+function isOfRegistry(wanted: string | undefined, given: string | undefined): boolean {
   return given !== undefined && (wanted === undefined || toHost(wanted) === toHost(given))
 }
 
@@ -73,15 +91,16 @@ const chartKind: TriggerKind = {
   triggerTypes: ['helm'],
   reportedByServices: true,
   declines({ content, isObserved }) {
-    const needed = isObserved === true ? ['chart', 'version'] : ['chart', 'version', 'digest']
-    const missing = needed.filter((name) => textOf(content[name]) === undefined)
+    const { chart, version, digest = isObserved } = toVersion(content)
+    const missing = Object.entries({ chart, version, digest }).flatMap(([name, value]) => (value ? [] : name))
     return missing.length === 0 ? undefined : `The event names no ${missing.join(', no ')} of the chart.`
   },
-  concerns: (trigger, { content }) =>
-    isSame(trigger['account'], content['account']) &&
-    (textOf(trigger['chart']) === undefined || isSame(trigger['chart'], content['chart'])),
+  concerns(trigger, { content }) {
+    const [wanted, { account, chart }] = [toVersionTrigger(trigger), toVersion(content)]
+    return isSame(wanted.account, account) && (wanted.chart === undefined || wanted.chart === chart)
+  },
   mismatch(trigger, { content }) {
-    const [wanted, version] = [textOf(textOf(trigger['version'])?.trim()), String(content['version'])]
+    const [{ version: wanted }, { version }] = [toVersionTrigger(trigger), toVersion(content)]
     return wanted === undefined || satisfies(version, wanted) ? undefined : `The version ${version} is not within "${wanted}".`
   },
   fields: (_trigger, { content: { chart, version, digest } }) => ({ artifactName: chart, version, digest }),
@@ -100,7 +119,7 @@ function searchKind(type: string): TriggerKind {
     concerns: (trigger, { content }) => isSame(trigger[field], content['name'] ?? content[field]),
     mismatch: () => undefined,
     fields: (trigger) => ({ [field]: trigger[field] }),
-    artifacts: ({ artifact, content }) => objectsOf([artifact, content['artifact']]).slice(0, 1),
+    artifacts: ({ artifact, content }) => [artifact ?? maybeObject(content['artifact']) ?? []].flat(),
   }
 }
 
@@ -109,12 +128,12 @@ const artifactKind: TriggerKind = {
   eventType: 'artifact',
   triggerTypes: ['artifact'],
   reportedByServices: true,
-  concerns: (trigger, { content }) =>
-    isSame(trigger['account'], content['account']) &&
-    isSame(trigger['artifactType'], content['type']) &&
-    isSame(trigger['name'], content['name']),
+  concerns(trigger, { content }) {
+    const [wanted, found] = [toVersionTrigger(trigger), toVersion(content)]
+    return isSame(wanted.account, found.account) && isSame(wanted.artifactType, found.type) && isSame(wanted.name, found.name)
+  },
   mismatch(trigger, { content }, { patterns }) {
-    const [wanted, version] = [textOf(textOf(trigger['version'])?.trim()), textOf(content['version']) ?? '']
+    const [{ version: wanted }, { version }] = [toVersionTrigger(trigger), toVersion(content)]
     if (wanted === undefined || patterns.matchesWhole(wanted, version)) return undefined
     return `The version "${version}" does not match "${wanted}".`
   },

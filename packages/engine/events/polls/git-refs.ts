@@ -1,13 +1,15 @@
 /** Branches and tags of Git repositories, polled for triggers with `poll`. @see docs/contracts/events.md#polls */
-import { isObject, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
+import type { PolledRepository } from '@fairlead/ports/infrastructure.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { type Event, observedEvent } from '../event.ts'
 import { isNoCommit, noCommit, refFields, tagPrefix, toBranch } from '../kinds/git/change.ts'
 import { hasPathConditions, pollKeyOf } from '../kinds/git/conditions.ts'
 import { repositoryName } from '../kinds/git/repository-name.ts'
-import { askInfrastructure } from './ask-infrastructure.ts'
+import { versionReads } from './ask-infrastructure.ts'
 import type { PolledChange, PolledSource, PolledState, PollTurn } from './polled-source.ts'
 
 /** Digests of what was read, by which an unchanged repository is not sent again. */
@@ -23,28 +25,26 @@ export const gitRefs: PolledSource = {
     const known = last === undefined ? undefined : digests.get(last)
     if (!context.isEmbedded('clouddriver'))
       throw new PortError(400, 'Repositories are polled only with the embedded infrastructure service. Use webhooks.')
-    const access = { ...accessOf(trigger), known }
-    const { digest, refs } = await askInfrastructure(context, 'gitRefs', access, signal)
-    if (!isObject(refs)) {
-      if (last !== undefined) return last
-      throw new Error('The infrastructure service answered without refs.')
-    }
-    const state = new Map(Object.entries(refs).filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
-    if (typeof digest === 'string') digests.set(state, digest)
+    const { digest, refs } = await versionReads(context).gitRefs(repositoryOf(trigger), known)
+    signal.throwIfAborted()
+    if (refs === undefined && last !== undefined) return last
+    const state = new Map(Object.entries(refs ?? {}))
+    digests.set(state, digest)
     return state
   },
   async toEvents(trigger, change, context, turn) {
     const { waiting } = turn
     const isTag = change.name.startsWith(tagPrefix)
-    if (isTag && !waiting.some(({ tags }) => textOf(tags) !== undefined)) return []
+    if (isTag && !waiting.some(({ tags }) => tags)) return []
     const files = waiting.some(hasPathConditions) ? await changedPaths(trigger, change, context, turn) : {}
     return [toEvent(trigger, change, files)]
   },
 }
 
-function accessOf(trigger: JsonObject): JsonObject {
-  return { repository: trigger['repository'], account: textOf(trigger['artifactAccount']) }
-}
+const repositoryOf: (trigger: JsonObject) => PolledRepository = shape({
+  url: [or(textOf, ''), 'repository'],
+  account: [textOf, 'artifactAccount'],
+})
 
 function toEvent(trigger: JsonObject, { name, before, after }: PolledChange, files: JsonObject): Event {
   const repository = withoutUserinfo(String(trigger['repository']))
@@ -74,9 +74,7 @@ async function changedPaths(
   if (before === undefined || isNoCommit(before)) return unknown('the ref is new.')
   if (turn.problem !== undefined) return unknown(turn.problem)
   try {
-    const change = { ...accessOf(trigger), ref: name, before, after }
-    const { paths } = await askInfrastructure(context, 'changedPaths', change)
-    return { paths: textsOf(paths) }
+    return { paths: await versionReads(context).changedPaths(repositoryOf(trigger), { ref: name, before, after }) }
   } catch (error) {
     turn.problem = (error as Error).message
     return unknown(turn.problem)

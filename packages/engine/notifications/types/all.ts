@@ -3,10 +3,9 @@
 import { type SettingsReport, settingsById, shapeOf } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
 import type { NotificationType, SharedValues } from '../notification-type.ts'
+import { googleChatNotifications, microsoftTeamsNotifications } from './chat-webhook.ts'
 import { commitStatusNotifications } from './commit-status.ts'
 import { emailNotifications } from './email.ts'
-import { googleChatNotifications } from './google-chat.ts'
-import { microsoftTeamsNotifications } from './microsoft-teams.ts'
 import { slackNotifications } from './slack.ts'
 import { webhookNotifications } from './webhook.ts'
 

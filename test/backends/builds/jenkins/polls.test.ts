@@ -8,7 +8,7 @@ import { fieldAt, type JsonObject, objectOf } from '../../../../packages/base/js
 import type { BuildServer } from '../../../../packages/builds/build-server.ts'
 import { createBuildsBackend } from '../../../../packages/builds/builds.ts'
 import type { ListedBuild } from '../../../../packages/builds/listed-build.ts'
-import { toBuildEvent } from '../../../../packages/builds/polls/build-event.ts'
+import { toBuildEvent } from '../../../../packages/builds/polls/server-poller.ts'
 import { eventsBackend } from '../../../../packages/engine/events/events.ts'
 import { defaults } from '../../../support/backend-settings.ts'
 import { startBackends } from '../../../support/backends.ts'

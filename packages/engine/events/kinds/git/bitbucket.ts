@@ -1,12 +1,33 @@
 /** Webhooks of Bitbucket: cloud, server, and Stash, as the server was called. */
-import { fieldAt, fieldOf, isObject, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
-import { type GitChange, isNoCommit, refFields, text, toBranch } from './change.ts'
+import { list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { type GitChange, isNoCommit, refFields, toBranch } from './change.ts'
 
 /** Refs of one push; the rest of a larger one starts nothing. */
 const mostRefs = 100
 
-export function readStash({ refChanges, changes, repository }: JsonObject): readonly GitChange[] {
-  return ofChanges(refChanges ?? changes, repository, '')
+const text = or(textOf, '')
+const toHash = shape({ hash: text })
+
+const toCloud = shape({
+  repository: shape({ full_name: text, owner: shape({ username: textOf }), project: shape({ key: text }) }),
+  pullrequest: shape({ destination: shape({ branch: shape({ name: text }) }), merge_commit: toHash }),
+  push: shape({
+    changes: list(shape({ commits: list(toHash), new: maybe(shape({ name: text, type: text, target: toHash })) })),
+  }),
+})
+
+const toRepository = shape({ slug: text, project: shape({ key: text }) })
+const toRef = shape({ id: text, latestCommit: text, repository: toRepository })
+const toChange = shape({ refId: textOf, ref: shape({ id: text }), toHash: text })
+const toServer = shape({
+  repository: toRepository,
+  changes: [list(toChange), 'refChanges', 'changes'],
+  pullRequest: maybe(shape({ fromRef: toRef, toRef, properties: shape({ mergeCommit: shape({ id: text }) }) })),
+})
+
+export function readStash(payload: JsonObject): readonly GitChange[] {
+  return ofChanges(toServer(payload), '')
 }
 
 export function readBitbucket(payload: JsonObject, headers: Readonly<Record<string, string>>) {
@@ -14,59 +35,45 @@ export function readBitbucket(payload: JsonObject, headers: Readonly<Record<stri
   const action = headers['x-event-key'] ?? ''
   // The test of a connection.
   if (action === 'diagnostics:ping') return undefined
-  if (action === 'repo:push' || action === 'pullrequest:fulfilled') return readCloud(payload, action)
-  return readServer(payload, action)
+  return action === 'repo:push' || action === 'pullrequest:fulfilled' ? readCloud(payload, action) : readServer(payload, action)
 }
 
-function readCloud({ repository, pullrequest, push }: JsonObject, action: string): readonly GitChange[] {
-  const repoProject = text(repository, 'owner', 'username') || text(repository, 'project', 'key')
-  const place = { repoProject, slug: text(repository, 'full_name'), action }
-  if (action === 'pullrequest:fulfilled') {
-    const branch = text(pullrequest, 'destination', 'branch', 'name')
-    return [{ ...place, hash: text(pullrequest, 'merge_commit', 'hash'), branch }]
-  }
+function readCloud(payload: JsonObject, action: string): readonly GitChange[] {
+  const { repository, pullrequest, push } = toCloud(payload)
+  const place = { repoProject: repository.owner.username ?? repository.project.key, slug: repository.full_name, action }
+  if (action === 'pullrequest:fulfilled')
+    return [{ ...place, hash: pullrequest.merge_commit.hash, branch: pullrequest.destination.branch.name }]
   // A deleted branch has nothing new.
-  const changes = objectsOf(fieldOf(push, 'changes')).filter((change) => isObject(change['new']))
-  return changes.slice(0, mostRefs).map((change) => ({ ...place, ...ofCloudChange(change) }))
+  const changes = push.changes.flatMap(({ new: after, commits: [commit] }) => {
+    if (after === undefined) return []
+    const isTag = after.type === 'tag'
+    const ref = `refs/${isTag ? 'tags' : 'heads'}/${after.name}`
+    return { ...withoutFiles, ...refFields(ref), hash: commit?.hash || after.target.hash, branch: isTag ? ref : after.name }
+  })
+  return changes.slice(0, mostRefs).map((change) => ({ ...place, ...change }))
 }
 
-function ofCloudChange(change: JsonObject): ChangedRef {
-  const [commit] = objectsOf(change['commits'])
-  const branch = text(change, 'new', 'name')
-  const isTag = text(change, 'new', 'type') === 'tag'
-  const ref = `refs/${isTag ? 'tags' : 'heads'}/${branch}`
-  const hash = text(commit, 'hash') || text(change, 'new', 'target', 'hash')
-  return { ...withoutFiles, ...refFields(ref), hash, branch: isTag ? ref : branch }
+function readServer(payload: JsonObject, action: string): GitChange | readonly GitChange[] {
+  const server = toServer(payload)
+  const { pullRequest } = server
+  if (pullRequest === undefined) return ofChanges(server, action)
+  const isMerged = action === 'pr:merged'
+  const ref = isMerged ? pullRequest.toRef : pullRequest.fromRef
+  const hash = isMerged ? pullRequest.properties.mergeCommit.id : ref.latestCommit
+  return { ...ofRepository(ref.repository), hash, branch: toBranch(ref.id), action }
 }
 
-function readServer({ pullRequest, changes, repository }: JsonObject, action: string): GitChange | readonly GitChange[] {
-  if (!isObject(pullRequest)) return ofChanges(changes, repository, action)
-  const merged = action === 'pr:merged'
-  const ref = fieldOf(pullRequest, merged ? 'toRef' : 'fromRef')
-  const hash = merged ? text(pullRequest, 'properties', 'mergeCommit', 'id') : text(ref, 'latestCommit')
-  return { ...ofRepository(fieldOf(ref, 'repository')), hash, branch: toBranch(fieldOf(ref, 'id')), action }
-}
-
-function ofRepository(repository: unknown): Pick<GitChange, 'repoProject' | 'slug'> {
-  return { repoProject: text(repository, 'project', 'key'), slug: text(repository, 'slug') }
+function ofRepository({ project, slug }: ShapeOf<typeof toRepository>): Pick<GitChange, 'repoProject' | 'slug'> {
+  return { repoProject: project.key, slug }
 }
 
 /** What names no ref is an event all the same, of its action. */
-function ofChanges(changes: unknown, repository: unknown, action: string): readonly GitChange[] {
-  const listed = objectsOf(changes)
-  const read = (listed.length === 0 ? [undefined] : listed).map((change) => ({
-    ...ofRepository(repository),
-    ...ofChange(change),
-    action,
-  }))
+function ofChanges({ changes, repository }: ShapeOf<typeof toServer>, action: string): readonly GitChange[] {
+  const read = (changes.length === 0 ? [toChange(undefined)] : changes).map(({ refId, ref, toHash: hash }) => {
+    const name = refId ?? ref.id
+    return { ...ofRepository(repository), ...withoutFiles, hash, branch: toBranch(name), ...refFields(name), action }
+  })
   return read.filter(({ hash }) => !isNoCommit(hash)).slice(0, mostRefs)
-}
-
-type ChangedRef = Pick<GitChange, 'hash' | 'branch' | 'ref' | 'tag' | 'pathsUnknown'>
-
-function ofChange(change: JsonObject | undefined): ChangedRef {
-  const ref = fieldOf(change, 'refId') ?? fieldAt(change, 'ref', 'id')
-  return { ...withoutFiles, hash: text(change, 'toHash'), branch: toBranch(ref), ...refFields(ref) }
 }
 
 const withoutFiles = { pathsUnknown: 'The changed files are unknown: Bitbucket lists none.' }

@@ -1,7 +1,5 @@
 /** Changes of repositories, in the form that git triggers are compared with. @see docs/contracts/events.md#git */
-import { fieldAt, isTrue, type JsonObject, numberOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
-import { pick } from '../kind.ts'
-import { repositoryName } from './repository-name.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 
 /** What a code host reported; of a pull request, also its number, state and title, and whether it is a draft. */
 export interface GitChange extends JsonObject {
@@ -34,21 +32,14 @@ export type ReadChange = (
 const branchPrefix = 'refs/heads/'
 export const tagPrefix = 'refs/tags/'
 
-export function toBranch(ref: unknown): string {
-  const name = text(ref)
-  return name.startsWith(branchPrefix) ? name.slice(branchPrefix.length) : name
+export function toBranch(ref: string): string {
+  return ref.startsWith(branchPrefix) ? ref.slice(branchPrefix.length) : ref
 }
 
 /** The whole name of a ref, with its tag if it is one; empty where the ref has no whole name. */
-export function refFields(ref: unknown): Pick<GitChange, 'ref' | 'tag'> {
-  const name = text(ref)
-  if (!name.startsWith('refs/')) return {}
-  return { ref: name, ...(name.startsWith(tagPrefix) && { tag: name.slice(tagPrefix.length) }) }
-}
-
-/** A text at a path, or an empty one. */
-export function text(from: unknown, ...path: readonly string[]): string {
-  return textOf(fieldAt(from, ...path)) ?? ''
+export function refFields(ref: string): Pick<GitChange, 'ref' | 'tag'> {
+  if (!ref.startsWith('refs/')) return {}
+  return { ref, ...(ref.startsWith(tagPrefix) && { tag: ref.slice(tagPrefix.length) }) }
 }
 
 /** How the absence of a commit is written. */
@@ -60,45 +51,10 @@ export function isNoCommit(hash: string): boolean {
 }
 
 /** The commit of a push; a pushed tag with a message is no commit itself, and leads to one. */
-export function pushedCommit(ref: unknown, after: string, tagged: string): string {
-  return isNoCommit(after) || !text(ref).startsWith(tagPrefix) ? after : tagged || after
-}
-
-/** What GitHub and Gitea send alike. */
-export function pullRequestFields(payload: JsonObject, pullRequest: JsonObject) {
-  return {
-    hash: text(pullRequest, 'head', 'sha'),
-    branch: text(pullRequest, 'head', 'ref'),
-    action: `pull_request:${text(payload, 'action')}`,
-    ...pick(pullRequest, ['number', 'draft', 'state', 'title']),
-  }
+export function pushedCommit(ref: string, after: string, tagged: string): string {
+  return isNoCommit(after) || !ref.startsWith(tagPrefix) ? after : tagged || after
 }
 
 export function unlessDeleted(change: GitChange): GitChange | undefined {
   return isNoCommit(change.hash) ? undefined : change
 }
-
-/** The addresses of a repository that a host lists, as names. */
-export function repositoryNames(repository: unknown, ...fields: readonly string[]): readonly string[] {
-  const names = fields.map((field) => repositoryName(text(repository, field)))
-  return [...new Set(names.filter((name) => name !== undefined))]
-}
-
-/**
- * The files of a push, where the host lists those of all commits.
- *
- * @param most Commits that the host lists at most
- */
-export function changedFiles(payload: JsonObject, most: number): Pick<GitChange, 'paths' | 'pathsUnknown'> {
-  const commits = objectsOf(payload['commits'])
-  const total = numberOf(payload['total_commits_count'] ?? payload['total_commits']) ?? commits.length
-  const unknown = (reason: string) => ({ pathsUnknown: `The changed files are unknown: ${reason}.` })
-  if (isNoCommit(text(payload, 'before'))) return unknown('the ref is new')
-  if (isTrue(payload['forced'])) return unknown('the push has replaced commits')
-  if (commits.length === 0) return unknown('the host lists no commits')
-  if (total > commits.length || commits.length >= most) return unknown(`the host lists only ${commits.length} commits`)
-  if (!commits.every((commit) => fileLists.some((list) => list in commit))) return unknown('the host lists no files')
-  return { paths: [...new Set(commits.flatMap((commit) => fileLists.flatMap((list) => textsOf(commit[list]))))] }
-}
-
-const fileLists = ['added', 'modified', 'removed'] as const
