@@ -96,9 +96,16 @@ async function serve(config: Config, { args, log, manager, stopping, turn, start
     log.warn('the back ends are served without TLS: programs that read the network see the key; set backends.tls.keyStore')
   const { lease, restoredAt } = turn
   const backends = embedServices({
-    ...{ config, log, version: packageVersion(), startThread, services, socketPath, listener },
+    config,
+    log,
+    version: packageVersion(),
+    startThread,
+    services,
+    socketPath,
+    listener,
     ...(lease?.record && { lease: { holder: lease.record.holder, term: lease.record.term }, leaseEnd: lease.end }),
-    ...{ restoredAt, isCopied: config.standby.copy !== undefined },
+    restoredAt,
+    isCopied: config.standby.copy !== undefined,
   })
   if (backends === undefined) throw new Error('No back end is embedded: every service of this configuration has an address.')
   await backends.ready

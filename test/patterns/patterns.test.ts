@@ -18,8 +18,8 @@ const composers: Readonly<Record<string, string>> = {
   'packages/base/regex/character-classes.ts': 'the name of a property of Unicode',
   'packages/gateway/http/path-template.ts': 'paths of the API',
   'packages/gateway/login/redirect-target.ts': 'a setting',
-  'src/login/x509/identity.ts': 'a setting; the input is cut at 4096 characters',
   'packages/gateway/login/x509/settings.ts': 'a setting, on an empty text',
+  'packages/gateway/login/x509/x509-login.ts': 'a setting; the input is cut at 4096 characters',
   'packages/base/settings/setting.ts': 'settings',
 }
 

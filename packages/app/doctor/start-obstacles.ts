@@ -39,7 +39,7 @@ const knownTables: readonly (readonly [owner: string, migrations: readonly strin
 
 /** File systems of the kernel that store no files, by their type. @see statfs(2) */
 const kernelFileSystems: ReadonlySet<number> = new Set([
-  ...[0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720, 0x74726163, 0x73636673, 0x1cd1, 0x62656570, 0xcafe4a11],
+  0x9fa0, 0x62656572, 0x27e0eb, 0x63677270, 0x64626720, 0x74726163, 0x73636673, 0x1cd1, 0x62656570, 0xcafe4a11,
 ])
 
 /**

@@ -15,7 +15,7 @@ import { grantedBy } from './authorizations.ts'
 import { loadListedServiceAccounts, loadResources, type Resources } from './resources.ts'
 import { roleOriginOf } from './role-source.ts'
 import { UserRoleSync } from './role-sync.ts'
-import { mergeRoles, type Role, toRoleNames } from './roles.ts'
+import { type HeldRole, mergeRoles, toRoleNames } from './roles.ts'
 import {
   areRolesBuiltIn,
   builtInAdvice,
@@ -162,7 +162,7 @@ function mayCreate(view: View, name: string | undefined, settings: PermissionSer
 }
 
 /** A user has the roles of the last login and those of the provider, a service account those that it is a member of. */
-function knownRoles({ users, settings }: Service, resources: Resources, name: string): Role[] | undefined {
+function knownRoles({ users, settings }: Service, resources: Resources, name: string): HeldRole[] | undefined {
   if (name === anonymous) return []
   const roles = users.rolesOf(name)
   if (roles !== undefined) return roles

@@ -7,13 +7,13 @@ import { within } from '@fairlead/base/concurrency/within.ts'
 import { elapsedMs } from '@fairlead/base/settings/time-span.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { type LoadedRoles, type RoleSource, roleOriginOf } from './role-source.ts'
-import type { Role } from './roles.ts'
+import type { HeldRole } from './roles.ts'
 import type { RoleSourceSettings } from './settings.ts'
 import type { UserRoles } from './user-roles.ts'
 
 interface SyncOutcome {
   /** Every known user with the roles before and after. */
-  readonly users: ReadonlyMap<string, readonly Role[]>
+  readonly users: ReadonlyMap<string, readonly HeldRole[]>
   /** Why roles stayed as they were, for some or all. */
   readonly problem?: string | undefined
 }
@@ -98,7 +98,7 @@ export class UserRoleSync {
     const source = await this.#open()
     if (source === undefined) return { users: before }
     const isForAll = wanted.length === 0 || source.hasChanged?.() === true
-    const isWanted = (roles: readonly Role[]) => isForAll || roles.some(({ name }) => wanted.includes(name))
+    const isWanted = (roles: readonly HeldRole[]) => isForAll || roles.some(({ name }) => wanted.includes(name))
     // Saving an application queries its roles, and should not wait for an unavailable directory.
     if (wanted.length > 0 && this.#isSilent()) return { users: before, problem: this.#problem }
     const concerned = [...before].filter(([, roles]) => isWanted(roles)).map(([user]) => user)

@@ -3,7 +3,7 @@ import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { mergeRoles, type ProvidedOrigin, type Role, toRoleNames } from './roles.ts'
+import { type HeldRole, mergeRoles, type ProvidedOrigin, toRoleNames } from './roles.ts'
 
 export const userRolesMigrations = [
   `CREATE TABLE permissions_users (
@@ -63,12 +63,12 @@ export class UserRoles {
   }
 
   /** Undefined when the user never logged in, or was removed since. */
-  rolesOf(user: string): Role[] | undefined {
+  rolesOf(user: string): HeldRole[] | undefined {
     const row = this.#sql.get`SELECT * FROM permissions_users WHERE name = ${toUserKey(user)}`
     return row === undefined ? undefined : this.#toRoles(row)
   }
 
-  everyUser(): Map<string, Role[]> {
+  everyUser(): Map<string, HeldRole[]> {
     return new Map(this.#sql.all`SELECT * FROM permissions_users`.map((row) => [String(row['name']), this.#toRoles(row)]))
   }
 
@@ -77,7 +77,7 @@ export class UserRoles {
     if (changes > 0) this.#onChange()
   }
 
-  #toRoles(row: Record<string, unknown>): Role[] {
+  #toRoles(row: Record<string, unknown>): HeldRole[] {
     const counts = this.#provider !== undefined && row['provider'] === this.#provider
     const provided = counts ? JSON.parse(String(row['provided'])) : []
     return mergeRoles(JSON.parse(String(row['roles'])), provided, this.#provider)

@@ -4,7 +4,7 @@ import type { Authorization, PermissionView, ResourceView } from '@fairlead/mode
 import { hasRole, isGranted, mayUseServiceAccount } from '@fairlead/model/rights/rights.ts'
 import { authorizations, grantedBy } from './authorizations.ts'
 import type { Resource, Resources, ServiceAccount } from './resources.ts'
-import type { Role } from './roles.ts'
+import type { HeldRole } from './roles.ts'
 
 export interface View extends PermissionView {
   readonly buildServices: readonly ResourceView[]
@@ -23,7 +23,7 @@ export interface ViewRules {
 const resourceTypes = ['accounts', 'applications', 'buildServices', 'serviceAccounts', 'roles'] as const
 export type ResourceType = (typeof resourceTypes)[number]
 
-export function toView(name: string, roles: readonly Role[], resources: Resources, rules: ViewRules): View {
+export function toView(name: string, roles: readonly HeldRole[], resources: Resources, rules: ViewRules): View {
   const held = roles.map((role) => role.name)
   const admin = held.some((role) => rules.adminRoles.includes(role))
   const reach = reachOf(held, { ...rules, admin })

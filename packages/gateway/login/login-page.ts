@@ -14,10 +14,10 @@ const notices = {
   'signed-out': { kind: 'status', text: 'You are signed out.' },
 } as const
 
-export type Notice = keyof typeof notices
+export type LoginNotice = keyof typeof notices
 
 export interface PageNotice {
-  readonly notice: Notice
+  readonly notice: LoginNotice
   readonly minutes?: number | undefined
 }
 

@@ -1,15 +1,12 @@
 /** Opens the configured login methods, and connects request steps, login page and logout. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Keep } from '@fairlead/base/concurrency/open-parts.ts'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { toUserKey } from '@fairlead/base/names/user-name.ts'
 import type { Redis } from '@fairlead/base/redis/redis.ts'
 import { type AccountEntry, allowedAccounts } from '@fairlead/model/rights/allowed-accounts.ts'
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { setCookie } from '../http/cookies.ts'
-import type { OriginSettings } from '../http/origin.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
-import type { Permissions } from '../permissions/fiat-permissions.ts'
 import { askStore, type Sessions } from '../sessions/sessions.ts'
 import { CompletedLogins } from './completed-logins.ts'
 import type { FormUsers } from './form/form-users.ts'
@@ -24,27 +21,28 @@ import type { UiAddress } from './redirect-target.ts'
 import { RequestLogin } from './request-login.ts'
 import type { LoginSettings } from './settings.ts'
 import type { Tokens } from './tokens/tokens.ts'
-import type { CertificateTrust } from './x509/verify-certificate.ts'
 
-interface LoginOptions {
+type Given =
+  | 'permissions'
+  | 'permissionServiceEmbedded'
+  | 'adminRoles'
+  | 'origin'
+  | 'certificates'
+  | 'dataDir'
+  | 'log'
+  | 'keep'
+  | 'now'
+
+interface LoginOptions extends Pick<MethodContext, Given> {
   settings: LoginSettings
   sessions: Sessions
-  permissions: Permissions
-  permissionServiceEmbedded: boolean
   accounts: Accounts
   serviceAccounts: () => Promise<readonly string[]>
-  adminRoles: readonly string[]
   ui: UiAddress
-  origin: OriginSettings
-  certificates: CertificateTrust | undefined
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
-  dataDir: string
   redis?: Redis
-  log: FastifyBaseLogger
-  keep: Keep
-  now: () => number
-  command?: (words: string) => string
+  command?: MethodContext['command']
 }
 
 type MethodOptions = Omit<LoginOptions, 'sessions'>

@@ -3,7 +3,7 @@
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { findNameObjection } from '@fairlead/base/names/user-name.ts'
 import type { LoginReport } from '@fairlead/model/rights/permissions.ts'
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readForm } from '../http/read-form.ts'
 import type { User } from '../http/request-state.ts'
 import { queryOf } from '../http/request-target.ts'
@@ -12,9 +12,9 @@ import type { FormUsers } from './form/form-users.ts'
 import type { Guess, GuessDecision, Guesses } from './form/guess-limit.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome, StartSteps, Visitor } from './login-method.ts'
-import { createLoginPage, inMinutes, type Notice, type PageNotice, type PageOptions } from './login-page.ts'
+import { createLoginPage, inMinutes, type LoginNotice, type PageNotice } from './login-page.ts'
+import type { MethodContext } from './method-type.ts'
 import type { OpenPath } from './open-paths.ts'
-import type { PrepareUser } from './prepare-user.ts'
 import type { LoginCredentials, Trace } from './trace.ts'
 import type { TypedName } from './typed-name.ts'
 import type { Unlocks } from './unlocks.ts'
@@ -30,15 +30,11 @@ interface SignInRefusal {
 }
 
 /** What knows the passwords: the users of this gateway, or a directory. */
-export interface PasswordSource {
-  readonly name: string
+export interface PasswordSource
+  extends Pick<LoginMethod, 'name' | 'reportOf' | 'stillValid' | 'isActive' | 'changes' | 'prepareStart' | 'users'> {
   /** The user, or undefined when the password is wrong. Both are non-empty. @throws {GatewayError} LOGIN_UNAVAILABLE */
   check(credentials: Credentials): Promise<PasswordMatch | SignInRefusal | undefined>
-  reportOf(user: User): LoginReport | undefined
   currentUser?(username: string): CurrentUser | 'gone'
-  stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
-  isActive?(username: string): Promise<boolean>
-  changes?(): number
   /** Follows how a user is judged, also without a password; changes nothing. */
   explain?(
     credentials: { username: string; password: string | undefined },
@@ -46,22 +42,16 @@ export interface PasswordSource {
   ): Promise<PasswordMatch | SignInRefusal | undefined>
   /** Whether wrong HTTP Basic credentials are answered even where none are needed. */
   readonly refusesOnOpenPaths: boolean
-  prepareStart?(): Promise<StartSteps>
-  readonly users?: FormUsers
 }
 
-interface PasswordLoginOptions {
-  page: PageOptions
-  prepareUser: PrepareUser
+interface PasswordLoginOptions extends Pick<MethodContext, 'page' | 'prepareUser' | 'log' | 'now'> {
   browsers: KnownBrowsers
   typedName: TypedName
   unlocks: Unlocks
   guesses: Guesses
-  log: FastifyBaseLogger
-  now: () => number
 }
 
-type FormOutcome = PasswordMatch | (PageNotice & { readonly notice: Exclude<Notice, 'signed-out' | 'session-expired'> })
+type FormOutcome = PasswordMatch | (PageNotice & { readonly notice: Exclude<LoginNotice, 'signed-out' | 'session-expired'> })
 
 const maxFormBytes = 16 * 1024
 

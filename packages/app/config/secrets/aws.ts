@@ -6,10 +6,10 @@ import { type AwsCredentials, encodeForAws, signAws } from '@fairlead/base/net/a
 import { withoutSlash } from '@fairlead/base/settings/setting.ts'
 import type { Environment } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
-import { paramOf, SecretError, type SecretPlaces, type SecretReference, variableOf } from './secret-reference.ts'
+import { type EngineReference, paramOf, SecretError, type SecretPlaces, variableOf } from './secret-reference.ts'
 
 /** The object of `s3!r:region!b:bucket!f:path`. @throws {SecretError} */
-export async function readS3Object(reference: SecretReference, places: SecretPlaces): Promise<Buffer> {
+export async function readS3Object(reference: EngineReference, places: SecretPlaces): Promise<Buffer> {
   const region = paramOf(reference, 'r', 'region')
   const env = await withCredentials(places.env, region)
   const bucket = paramOf(reference, 'b', 'bucket')
@@ -28,7 +28,7 @@ export async function readS3Object(reference: SecretReference, places: SecretPla
 }
 
 /** The value of `secrets-manager!r:region!s:name`; with `!k:` that of the key. @throws {SecretError} */
-export async function readSecretsManager(reference: SecretReference, places: SecretPlaces): Promise<Buffer> {
+export async function readSecretsManager(reference: EngineReference, places: SecretPlaces): Promise<Buffer> {
   const region = paramOf(reference, 'r', 'region')
   const env = await withCredentials(places.env, region)
   const name = paramOf(reference, 's', 'name of the secret')

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { withoutSlash } from '@fairlead/base/settings/setting.ts'
 import type { Environment } from '../environment.ts'
 import { callStore, parseStoreAnswer } from './call-store.ts'
-import { paramOf, SecretError, type SecretPlaces, type SecretReference } from './secret-reference.ts'
+import { type EngineReference, paramOf, SecretError, type SecretPlaces } from './secret-reference.ts'
 
 interface KeyFile {
   readonly client_email: string
@@ -14,7 +14,7 @@ interface KeyFile {
 const scope = 'https://www.googleapis.com/auth/devstorage.read_only'
 
 /** @throws {SecretError} */
-export async function readGcsObject(reference: SecretReference, { env }: SecretPlaces): Promise<Buffer> {
+export async function readGcsObject(reference: EngineReference, { env }: SecretPlaces): Promise<Buffer> {
   const bucket = paramOf(reference, 'b', 'bucket')
   const path = paramOf(reference, 'f', 'path of the object')
   const emulator = env['STORAGE_EMULATOR_HOST']

@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { callStore, parseStoreAnswer } from './call-store.ts'
-import { paramOf, SecretError, type SecretPlaces, type SecretReference, variableOf } from './secret-reference.ts'
+import { type EngineReference, paramOf, SecretError, type SecretPlaces, variableOf } from './secret-reference.ts'
 
 /** @throws {SecretError} */
 export async function readKubernetesSecret(
-  reference: SecretReference,
+  reference: EngineReference,
   { env, serviceAccountDir }: SecretPlaces,
 ): Promise<Buffer> {
   const name = paramOf(reference, 'n', 'name of the secret')

@@ -9,15 +9,15 @@ import { readS3Object, readSecretsManager } from './aws.ts'
 import { readGcsObject } from './google.ts'
 import { readKubernetesSecret } from './kubernetes.ts'
 import {
+  type EngineReference,
   paramOf,
-  parseSecretReference,
+  parseEngineReference,
   type ResolvedSecret,
   SecretError,
   type SecretPlaces,
-  type SecretReference,
 } from './secret-reference.ts'
 
-type Read = (reference: SecretReference, places: SecretPlaces) => Promise<Buffer>
+type Read = (reference: EngineReference, places: SecretPlaces) => Promise<Buffer>
 
 const engines: Readonly<Record<string, Read>> = {
   noop: async (reference) => Buffer.from(paramOf(reference, 'v', 'value')),
@@ -44,7 +44,7 @@ export async function resolveSecrets(
 }
 
 async function resolve(text: string, places: SecretPlaces): Promise<ResolvedSecret> {
-  const reference = parseSecretReference(text)
+  const reference = parseEngineReference(text)
   const { engine, isFile } = reference
   try {
     const read = Object.hasOwn(engines, engine) ? engines[engine] : undefined
@@ -61,7 +61,7 @@ async function resolve(text: string, places: SecretPlaces): Promise<ResolvedSecr
   }
 }
 
-async function readPlainFile(reference: SecretReference): Promise<Buffer> {
+async function readPlainFile(reference: EngineReference): Promise<Buffer> {
   const path = paramOf(reference, 'f', 'path of the file')
   try {
     const bytes = await readFile(path)
@@ -97,7 +97,7 @@ async function parseYaml(bytes: Buffer): Promise<unknown> {
 let folder: string | undefined
 
 /** A file that only this user may read, gone with the process. */
-function writeSecretFile(text: string, { params }: SecretReference, bytes: Buffer): string {
+function writeSecretFile(text: string, { params }: EngineReference, bytes: Buffer): string {
   try {
     folder ??= createSecretFolder()
     const name = basename(params.get('k') ?? params.get('f') ?? params.get('s') ?? '').replaceAll(/[^\w.-]/g, '_')

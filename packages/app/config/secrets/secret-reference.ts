@@ -1,7 +1,7 @@
 /** Secrets that Spinnaker writes as `encrypted:engine!n:name!k:key`, in the syntax of kork. */
 import type { Environment } from '../environment.ts'
 
-export interface SecretReference {
+export interface EngineReference {
   readonly engine: string
   /** The setting wants the path of a file: `encryptedFile:`. */
   readonly isFile: boolean
@@ -28,7 +28,7 @@ export function isSecretReference(text: string): boolean {
   return prefix.test(text)
 }
 
-export function parseSecretReference(text: string): SecretReference {
+export function parseEngineReference(text: string): EngineReference {
   const [engine = '', ...parts] = text.replace(prefix, '').trim().split('!')
   const params = parts.map((part) => {
     const colon = part.indexOf(':')
@@ -38,7 +38,7 @@ export function parseSecretReference(text: string): SecretReference {
 }
 
 /** @throws {SecretError} naming the parameter */
-export function paramOf({ params }: SecretReference, name: string, meaning: string): string {
+export function paramOf({ params }: EngineReference, name: string, meaning: string): string {
   const value = params.get(name)
   if (!value) throw new SecretError(`the ${meaning} is missing; write it as !${name}:…`)
   return value

@@ -5,20 +5,17 @@ import { GatewayError } from '@fairlead/base/errors.ts'
 import { findNameObjection } from '@fairlead/base/names/user-name.ts'
 import type { LoginReport } from '@fairlead/model/rights/permissions.ts'
 import type { FastifyRequest } from 'fastify'
-import { isTrustedPeer, type OriginSettings } from '../../http/origin.ts'
+import { isTrustedPeer } from '../../http/origin.ts'
 import type { User } from '../../http/request-state.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
-import { createPreparedUsers, type PrepareOnce, type PrepareUser } from '../prepare-user.ts'
+import type { MethodContext } from '../method-type.ts'
+import { createPreparedUsers, type PrepareOnce } from '../prepare-user.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
 import { createUser } from '../user.ts'
 import type { HeaderSettings } from './settings.ts'
 
-interface HeaderLoginOptions {
+interface HeaderLoginOptions extends Pick<MethodContext, 'origin' | 'prepareUser' | 'isServiceAccount' | 'now'> {
   settings: HeaderSettings
-  origin: OriginSettings
-  prepareUser: PrepareUser
-  isServiceAccount: (name: string) => Promise<boolean | undefined>
-  now: () => number
 }
 
 const headerName = 'x-spinnaker-user'

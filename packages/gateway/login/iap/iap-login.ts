@@ -5,19 +5,17 @@ import type { LoginReport } from '@fairlead/model/rights/permissions.ts'
 import type { FastifyRequest } from 'fastify'
 import type { User } from '../../http/request-state.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
+import type { MethodContext } from '../method-type.ts'
 import { KeySet } from '../oauth2/key-set.ts'
 import { LoginFailure } from '../oauth2/login-failure.ts'
 import { createProviderCalls } from '../oauth2/provider-http.ts'
-import { createPreparedUsers, type PrepareOnce, type PrepareUser } from '../prepare-user.ts'
+import { createPreparedUsers, type PrepareOnce } from '../prepare-user.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
 import { createUser } from '../user.ts'
 import type { IapSettings } from './settings.ts'
 
-interface IapLoginOptions {
+interface IapLoginOptions extends Pick<MethodContext, 'prepareUser' | 'isServiceAccount' | 'now'> {
   settings: IapSettings
-  prepareUser: PrepareUser
-  isServiceAccount: (name: string) => Promise<boolean | undefined>
-  now: () => number
 }
 
 interface Identity {

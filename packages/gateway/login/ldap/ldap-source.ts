@@ -1,6 +1,5 @@
 /** Passwords checked by LDAP: queue, constant time of refusals, log. */
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Keep } from '@fairlead/base/concurrency/open-parts.ts'
 import { adviseOn, adviseOnConnection } from '@fairlead/base/directory/advice.ts'
 import { DirectoryRefusal, DirectoryUnreachable } from '@fairlead/base/directory/connection.ts'
 import { Directory } from '@fairlead/base/directory/directory.ts'
@@ -8,17 +7,15 @@ import { GatewayError } from '@fairlead/base/errors.ts'
 import type { LoginReport } from '@fairlead/model/rights/permissions.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Credentials } from '../basic-credentials.ts'
+import type { MethodContext } from '../method-type.ts'
 import type { PasswordSource } from '../password-login.ts'
 import type { Trace } from '../trace.ts'
 import { AccountStates } from './account-states.ts'
 import { DirectoryLogin } from './directory-login.ts'
 import type { LdapSettings } from './settings.ts'
 
-interface LdapSourceOptions {
+interface LdapSourceOptions extends Pick<MethodContext, 'log' | 'keep' | 'now'> {
   settings: LdapSettings
-  log: FastifyBaseLogger
-  keep: Keep
-  now: () => number
 }
 
 /** A refusal takes so long in any case, so that its time does not tell whether the user exists. */

@@ -3,7 +3,7 @@
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { LoginReport } from '@fairlead/model/rights/permissions.ts'
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../../http/caller.ts'
 import type { Page, Site } from '../../http/page.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
@@ -13,7 +13,6 @@ import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../logi
 import { createChoicePage } from '../login-page.ts'
 import type { MethodContext } from '../method-type.ts'
 import type { OpenPath } from '../open-paths.ts'
-import type { PrepareUser } from '../prepare-user.ts'
 import type { LoginCredentials, Trace } from '../trace.ts'
 import { parseBearer } from './bearer-token.ts'
 import { WrongIssuer } from './discovery.ts'
@@ -23,14 +22,11 @@ import { createProviderCalls } from './provider-http.ts'
 import type { OAuth2Settings } from './settings.ts'
 import { methodName } from './to-user.ts'
 
-interface OAuth2LoginOptions {
-  /** At least one; the first judges bearer tokens. */
+interface OAuth2LoginOptions extends Pick<MethodContext, 'prepareUser' | 'log' | 'now'> {
+  /** At least one; the first verifies bearer tokens. */
   providers: readonly OAuth2Provider[]
   entryAddress: string | undefined
   site: Site
-  prepareUser: PrepareUser
-  log: FastifyBaseLogger
-  now: () => number
 }
 
 /**

@@ -9,30 +9,23 @@ import { DerError, readDer, readText } from '@fairlead/base/tls/der.ts'
 import { certificateLabel, pemBlocks } from '@fairlead/base/tls/pem.ts'
 import { findListObjection, findRevocation } from '@fairlead/base/tls/revocation.ts'
 import type { LoginReport } from '@fairlead/model/rights/permissions.ts'
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { isTrustedPeer, type OriginSettings } from '../../http/origin.ts'
+import type { FastifyRequest } from 'fastify'
+import { isTrustedPeer } from '../../http/origin.ts'
 import type { ListenerKind, User } from '../../http/request-state.ts'
 import type { Permissions } from '../../permissions/fiat-permissions.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
-import type { ObjectionTo, PrepareUser } from '../prepare-user.ts'
+import type { MethodContext } from '../method-type.ts'
 import { joinNames, type LoginCredentials, type Trace } from '../trace.ts'
 import { createUser, hasRequiredRole } from '../user.ts'
 import { readProxyCertificate } from './proxy-certificate.ts'
 import { toPorts, type X509Settings } from './settings.ts'
 import { type CertificateTrust, findObjection } from './verify-certificate.ts'
 
-interface X509LoginOptions {
+interface X509LoginOptions
+  extends Pick<MethodContext, 'isAlone' | 'origin' | 'permissions' | 'prepareUser' | 'objectionTo' | 'log' | 'now'> {
   settings: X509Settings
-  /** No other method logs users in on the main port. */
-  isAlone: boolean
-  origin: OriginSettings
   /** The authorities and revocations of the moment; they change with their files. */
   trust: CertificateTrust
-  permissions: Permissions
-  prepareUser: PrepareUser
-  objectionTo: ObjectionTo
-  log: FastifyBaseLogger
-  now: () => number
 }
 
 export class X509Login implements LoginMethod {
