@@ -210,7 +210,7 @@ test("a description names the operation's demands and id", () => {
   )
   assert.equal(
     descriptionOf('getPipelinesUsingGET'),
-    'Recent executions of an application. Needs READ on the application in the path; entries that the caller may not READ are left out (by application). Its id is `getPipelinesUsingGET`.',
+    'Needs READ on the application in the path; entries that the caller may not READ are left out (by application). Its id is `getPipelinesUsingGET`.',
   )
   assert.match(descriptionOf('getAllApplicationsUsingGET') ?? '', / Needs nothing; entries that /)
   assert.match(descriptionOf('evaluateVariablesUsingPOST') ?? '', / Needs READ on the application of the execution\. Its id/)
