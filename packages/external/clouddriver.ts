@@ -9,9 +9,15 @@ import {
   type CloudTask,
   namesOwnedBy,
   outputTexts,
+  toCloudImage,
   toCloudInstance,
+  toCloudJob,
+  toCloudManifest,
   toCloudServerGroup,
   toCloudTask,
+  toDrift,
+  toEntityTag,
+  toFullName,
   toNonEmpty,
 } from '@fairlead/ports/cloud-values.ts'
 import type {
@@ -93,8 +99,10 @@ export function createClouddriver(options: ClouddriverOptions): Infrastructure {
     },
     statistics: ({ provider, account, region, metric, serverGroup }, as) =>
       found(pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` + formatQuery({ serverGroup }), as),
-    securityGroup: ({ account, provider, region, name }, as) =>
-      found(pathTo`/securityGroups/${account}/${provider}/${region}/${name}`, as),
+    async securityGroup({ account, provider, region, name }, as) {
+      const group = await found(pathTo`/securityGroups/${account}/${provider}/${region}/${name}`, as)
+      return group && { hasRules: listOf(group['inboundRules']).length > 0 }
+    },
     async securityGroupNames(application, as) {
       const query = formatQuery({ q: application, type: 'securityGroups', pageSize: 10_000, page: 1 })
       const hits = (await list(`/search${query}`, as)).flatMap((set) => objectsOf(set['results']))
@@ -102,28 +110,33 @@ export function createClouddriver(options: ClouddriverOptions): Infrastructure {
     },
     async entityTags({ account, region, name }, as) {
       const entities = await list(`/tags${formatQuery({ entityType: 'servergroup', entityId: name, account, region })}`, as)
-      return entities.flatMap(({ tags }) => objectsOf(tags))
+      return entities.flatMap(({ tags }) => objectsOf(tags).map(toEntityTag))
     },
 
-    images: ({ provider, text, region, tags }, as) => {
+    async images({ provider, text, region, tags }, as) {
       const filters = Object.entries(tags).map(([tag, value]) => [`tag:${tag}`, value] as const)
-      return list(pathTo`/${provider}/images/find` + formatQuery({ q: text, region, ...Object.fromEntries(filters) }), as)
+      const query = formatQuery({ q: text, region, ...Object.fromEntries(filters) })
+      return (await list(pathTo`/${provider}/images/find` + query, as)).map(toCloudImage)
     },
     image: async ({ provider, ...place }, as) =>
-      objectsOf(await asked.find(pathTo`/${provider}/images` + named(place), as, [403, 404]))[0],
+      objectsOf(await asked.find(pathTo`/${provider}/images` + named(place), as, [403, 404])).map(toCloudImage)[0],
 
-    job: async (place, as) => objectOf(await asked.read(jobPath(place), as)),
+    job: async (place, as) => toCloudJob(await asked.read(jobPath(place), as)),
     removeJob: async (place, as) => void (await asked.send({ method: 'DELETE', path: jobPath(place) }, as, [404])),
     jobProperties: ({ file, ...place }, as) => properties(jobPath(place) + pathTo`/${file}`, as),
     podProperties: ({ application, provider, account, location, name, container }, as) =>
       properties(pathTo`/applications/${application}/${provider}/pods/${account}/${location}/${name}/${container}`, as),
 
-    manifest: ({ account, region, name, includeEvents }, as) =>
-      found(`/manifests${named({ account, region, name })}${formatQuery({ includeEvents })}`, as),
-    manifestsOfCluster: (cluster, as) => list(manifestPath(cluster), as),
-    manifestByCriterion: ({ criterion, ...cluster }, as) => found(manifestPath(cluster) + pathTo`/dynamic/${criterion}`, as),
+    async manifest({ account, region, name, includeEvents }, as) {
+      const manifest = await found(`/manifests${named({ account, region, name })}${formatQuery({ includeEvents })}`, as)
+      return manifest && toCloudManifest(manifest)
+    },
+    manifestsOfCluster: async (cluster, as) =>
+      (await list(manifestPath(cluster), as)).flatMap((each) => toFullName(each, cluster.kind) ?? []),
+    manifestByCriterion: async ({ criterion, ...cluster }, as) =>
+      toFullName(await found(manifestPath(cluster) + pathTo`/dynamic/${criterion}`, as), cluster.kind),
     drift: async ({ application, ...place }, as) =>
-      objectsOf(await asked.read(pathTo`/applications/${application}/drift` + formatQuery(place), as)),
+      objectsOf(await asked.read(pathTo`/applications/${application}/drift` + formatQuery(place), as)).map(toDrift),
 
     fetchArtifact: async (artifact, as) => (await asked.send(fetchOf(artifact), as)).body,
     fetchArtifactBytes: async (artifact, as) => (await asked.send({ ...fetchOf(artifact), wantsBytes: true }, as)).body as Buffer,

@@ -1,18 +1,62 @@
-/** Tasks, server groups and instances of any provider, read from the form in which clients have them. */
-import { isObject, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+/** Tasks, server groups, objects … of any provider, read from the form in which clients have them. */
+import { list, maybe, or, type Reader, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 
 /** Bytes of entity tags as JSON: of one entity, whose reads return all, and of a submission for several. */
 export const maxTagBytes = { entity: 256 * 1024, bulk: 512 * 1024 } as const
 
-export interface CloudTask {
-  readonly id: string
-  readonly isOver: boolean
-  readonly hasFailed: boolean
-  /** Phase and status of the moment. */
-  readonly status: JsonObject
-  readonly history: readonly JsonObject[]
-  readonly results: readonly JsonObject[]
-  readonly outputs: unknown
+/** `all` is what clients have. */
+function withAll<T extends object>(read: Reader<T>): Reader<T & { readonly all: JsonObject }> {
+  return (value) => ({ ...read(value), all: objectOf(value) })
+}
+
+const text = or(textOf, '')
+const count = or(numberOf, 0)
+
+export interface PlacedName {
+  readonly location: string
+  readonly name: string
+}
+
+/** Of lists of names by region or namespace. */
+export function placedNames(byLocation: unknown): PlacedName[] {
+  return Object.entries(objectOf(byLocation)).flatMap(([location, names]) => textsOf(names).map((name) => ({ location, name })))
+}
+
+const toResult = withAll(
+  shape({
+    type: textOf,
+    message: textOf,
+    details: textsOf,
+    operation: textOf,
+    notice: textOf,
+    /** Of new server groups, as `region:name`. */
+    serverGroupNames: textsOf,
+    serverGroupNameByRegion: objectOf,
+    jobs: [placedNames, 'deployedNamesByLocation'],
+    loadBalancers: objectOf,
+    /** Those that a partial disable takes out. */
+    instanceIdsToDisable: textsOf,
+    manifests: objectsOf,
+    manifestNames: [placedNames, 'manifestNamesByNamespace'],
+    differences: list(withAll(shape({ name: text, namespace: textOf, change: textOf, message: textOf }))),
+  }),
+)
+export type CloudResult = ShapeOf<typeof toResult>
+
+const readTask = withAll(
+  shape({
+    id: String,
+    status: shape({ status: textOf, completed: isTrue, failed: isTrue }),
+    history: list(shape({ status: textOf })),
+    results: [list(toResult), 'resultObjects'],
+  }),
+)
+export type CloudTask = ShapeOf<typeof readTask>
+
+/** Undefined: there is none. */
+export function toCloudTask(view: unknown): CloudTask | undefined {
+  return isObject(view) ? readTask(view) : undefined
 }
 
 export interface CloudCapacity {
@@ -21,79 +65,158 @@ export interface CloudCapacity {
   readonly desired: number
 }
 
-export interface CloudInstance {
-  readonly id: string
-  readonly healthState: string
-  readonly launchTime: number
-  /** Its name; full forms alone tell it. */
-  readonly serverGroup: string | undefined
-  readonly health: readonly JsonObject[]
-}
-
-export interface CloudServerGroup {
-  readonly name: string
-  readonly account: string
-  readonly region: string
-  readonly isDisabled: boolean
-  readonly createdTime: number
-  readonly capacity: CloudCapacity
-  readonly instances: readonly CloudInstance[]
-  readonly image: JsonObject
-  readonly buildInfo: unknown
-  /** As clients have it. */
-  readonly all: JsonObject
-}
-
-/** Undefined: there is none. */
-export function toCloudTask(view: unknown): CloudTask | undefined {
-  if (!isObject(view)) return undefined
-  const { id, history, resultObjects, outputs } = view
-  const status = objectOf(view['status'])
-  const [isOver, hasFailed] = [isTrue(status['completed']), isTrue(status['failed'])]
-  return { id: String(id), isOver, hasFailed, status, history: objectsOf(history), results: objectsOf(resultObjects), outputs }
-}
-
-export function toCloudServerGroup(all: JsonObject, account: string): CloudServerGroup {
-  const { capacity, launchConfig } = all
-  return {
-    name: textOf(all['name']) ?? '',
-    account: textOf(all['account']) ?? textOf(all['accountName']) ?? account,
-    region: textOf(all['region']) ?? '',
-    isDisabled: isTrue(all['isDisabled']) || isTrue(all['disabled']),
-    createdTime: numberOf(all['createdTime']) ?? 0,
-    capacity: toBoundedCapacity(objectOf(capacity)),
-    instances: objectsOf(all['instances']).map(toCloudInstance),
-    image: { ...objectOf(launchConfig), ...objectOf(all['image']) },
-    buildInfo: all['buildInfo'],
-    all,
-  }
-}
-
-export function toCapacity({ min, max, desired }: JsonObject): CloudCapacity {
-  return { min: numberOf(min) ?? 0, max: numberOf(max) ?? 0, desired: numberOf(desired) ?? 0 }
-}
+export const toCapacity: Reader<CloudCapacity> = shape({ min: count, max: count, desired: count })
 
 /** Providers without bounds report the desired number alone. */
-function toBoundedCapacity({ min, max, desired }: JsonObject): CloudCapacity {
-  return toCapacity({ min: min ?? desired, max: max ?? desired, desired })
+const toBoundedCapacity = shape({ min: [count, 'min', 'desired'], max: [count, 'max', 'desired'], desired: count })
+
+const toHealth = shape({
+  type: text,
+  state: text,
+  healthClass: textOf,
+  description: textOf,
+  discoveryType: textOf,
+  /** In a row. */
+  failedStarts: numberOf,
+  /** False: it never will. */
+  canStart: (value: unknown) => value !== false,
+  ipAddress: textOf,
+  port: numberOf,
+})
+export type CloudHealth = ShapeOf<typeof toHealth>
+
+export const toCloudInstance = shape({
+  id: [text, 'id', 'name'],
+  healthState: or(textOf, 'Unknown'),
+  launchTime: count,
+  /** Its name; full forms alone tell it. */
+  serverGroup: textOf,
+  health: list(toHealth),
+})
+export type CloudInstance = ShapeOf<typeof toCloudInstance>
+
+export const toMoniker = shape({ app: textOf, cluster: textOf, stack: textOf, detail: textOf, sequence: numberOf })
+export type CloudMoniker = ShapeOf<typeof toMoniker>
+
+export const toVolumes = list(
+  shape({ name: text, shared: isTrue, writers: (value: unknown) => (value === 'many' ? ('many' as const) : ('one' as const)) }),
+)
+export type CloudVolume = ReturnType<typeof toVolumes>[number]
+
+export const toCloudImage = withAll(
+  shape({
+    imageId: [textOf, 'imageId', 'ami', 'name'],
+    imageName: [textOf, 'imageName', 'name'],
+    /** Lists by region. */
+    amis: placedNames,
+    attributes: shape({ creationDate: textOf }),
+    volumes: toVolumes,
+  }),
+)
+export type CloudImage = ShapeOf<typeof toCloudImage>
+
+const readServerGroup = withAll(
+  shape({
+    name: text,
+    provider: [text, 'cloudProvider', 'type'],
+    account: [textOf, 'account', 'accountName'],
+    region: text,
+    zones: textsOf,
+    disabled: isTrue,
+    isDisabled: isTrue,
+    createdTime: count,
+    moniker: maybe(toMoniker),
+    capacity: toBoundedCapacity,
+    instances: list(toCloudInstance),
+    launchConfig: objectOf,
+    image: objectOf,
+    buildInfo: (value: unknown) => value,
+    volumes: toVolumes,
+    /** Undefined where nothing tells of them. */
+    loadBalancers: (value: unknown) => (Array.isArray(value) ? (value as readonly unknown[]) : undefined),
+    /** Its share of the traffic, where it has one of its own. */
+    trafficPercent: numberOf,
+    startLimits: shape({ seconds: numberOf, failures: numberOf }),
+    /** What it belongs to. */
+    serverGroupManagers: list(shape({ name: textOf })),
+  }),
+)
+
+export function toCloudServerGroup(view: unknown, account: string) {
+  const { launchConfig, image, disabled, ...group } = readServerGroup(view)
+  return {
+    ...group,
+    account: group.account ?? account,
+    isDisabled: disabled || group.isDisabled,
+    image: toCloudImage({ ...launchConfig, ...image }),
+  } as const
+}
+export type CloudServerGroup = ReturnType<typeof toCloudServerGroup>
+
+const toState = shape({ state: isTrue, message: textOf })
+
+/** An object of a cluster with its state. */
+export const toCloudManifest = shape({
+  manifest: objectOf,
+  moniker: maybe(toMoniker),
+  status: shape({ stable: toState, available: toState, failed: toState, reasons: textsOf, hopeless: isTrue }),
+  reasons: textsOf,
+  /** Waiting for it is pointless. */
+  hopeless: isTrue,
+  warnings: objectsOf,
+  events: objectsOf,
+  artifacts: (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []),
+})
+export type CloudManifest = ShapeOf<typeof toCloudManifest>
+
+/** Coordinates of an object have its name alone, or the full one. */
+export function toFullName(coordinates: unknown, usual: string): string | undefined {
+  const { kind, name } = shape({ kind: or(textOf, usual), name: textOf })(coordinates)
+  return name === undefined || name.includes(' ') ? name : `${kind} ${name}`
 }
 
-export function toCloudInstance(instance: JsonObject): CloudInstance {
-  return {
-    id: textOf(instance['id']) ?? textOf(instance['name']) ?? '',
-    healthState: textOf(instance['healthState']) ?? 'Unknown',
-    launchTime: numberOf(instance['launchTime']) ?? 0,
-    serverGroup: textOf(instance['serverGroup']),
-    health: objectsOf(instance['health']),
-  }
-}
+const toDetails = shape({
+  pod: [textOf, 'pod', 'podName'],
+  container: [textOf, 'container', 'containerName'],
+  exitCode: (value: unknown) => (value === undefined || value === null || value === '' ? undefined : String(value)),
+  message: textOf,
+  reason: textOf,
+})
+
+export const toCloudJob = withAll(
+  shape({
+    jobState: textOf,
+    name: textOf,
+    reason: textOf,
+    message: textOf,
+    completionDetails: toDetails,
+    /** A sentence, or its parts. */
+    failureDetails: (value: unknown) => textOf(value) ?? toDetails(value),
+    pods: list(shape({ name: textOf, status: shape({ phase: textOf }) })),
+  }),
+)
+export type CloudJob = ShapeOf<typeof toCloudJob>
+
+export const toDrift = withAll(
+  shape({
+    account: textOf,
+    namespace: textOf,
+    name: text,
+    manager: textOf,
+    /** Milliseconds since the epoch, or a time as text. */
+    since: (value: unknown) => (typeof value === 'number' ? new Date(value).toISOString() : textOf(value)),
+    fields: textsOf,
+  }),
+)
+export type CloudDrift = ShapeOf<typeof toDrift>
+
+/** A tag of a server group. */
+export const toEntityTag = shape({ name: textOf, value: objectOf })
+export type EntityTag = ShapeOf<typeof toEntityTag>
 
 /** Names of the account in a description: one of three synonyms. */
-const accountFields = ['credentials', 'account', 'accountName'] as const
-
-export function accountOf(description: JsonObject): string | undefined {
-  return accountFields.map((name) => textOf(description[name])).find((name) => name !== undefined)
-}
+export const accountOf = (description: JsonObject) =>
+  ['credentials', 'account', 'accountName'].map((name) => textOf(description[name])).find(Boolean)
 
 /** Output of an instance: one text, or one for each container. */
 export function outputTexts(output: unknown): string[] {

@@ -1,6 +1,7 @@
 /** What users and tools declare: applications, pipelines and what belongs to them. Documents are as stored, with their secrets. */
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Caller } from './caller.ts'
+import type { PortRules } from './rules.ts'
 
 /** What is not there is undefined, or an empty list. All throw {PortError} while the store cannot be asked, or refuses the caller. */
 export interface StoredDefinitions {
@@ -23,3 +24,5 @@ export interface StoredDefinitions {
   /** Recipients of notifications: records of applications, and one of all. */
   notifications(as: Caller): Promise<JsonObject[]>
 }
+
+export const definitionRules: PortRules<StoredDefinitions> = { service: 'front50', changes: [], holdsSecrets: [], once: [] }

@@ -1,7 +1,16 @@
 /** Infrastructure, as other capabilities use it: operations that change it, and what is there. */
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Caller } from './caller.ts'
-import type { CloudInstance, CloudServerGroup, CloudTask } from './cloud-values.ts'
+import type {
+  CloudDrift,
+  CloudImage,
+  CloudInstance,
+  CloudJob,
+  CloudManifest,
+  CloudServerGroup,
+  CloudTask,
+  EntityTag,
+} from './cloud-values.ts'
 import type { PortRules } from './rules.ts'
 
 /** Every method rejects with a `PortError` what the caller may not do. What is absent is undefined. */
@@ -39,17 +48,20 @@ export interface Infrastructure {
   output(wanted: InstancePlace & { readonly provider: string; readonly lastLines?: number }, as: Caller): Promise<string[]>
   /** Undefined: there is no such metric, or no such server group. */
   statistics(wanted: MetricPlace, as: Caller): Promise<JsonObject | undefined>
-  securityGroup(place: NamedPlace & { readonly provider: string }, as: Caller): Promise<JsonObject | undefined>
+  securityGroup(
+    place: NamedPlace & { readonly provider: string },
+    as: Caller,
+  ): Promise<{ readonly hasRules: boolean } | undefined>
   /** Names of those of an application. */
   securityGroupNames(application: string, as: Caller): Promise<string[]>
   /** Tags of a server group. */
-  entityTags(place: NamedPlace, as: Caller): Promise<JsonObject[]>
+  entityTags(place: NamedPlace, as: Caller): Promise<EntityTag[]>
 
-  images(wanted: ImageSearch, as: Caller): Promise<JsonObject[]>
+  images(wanted: ImageSearch, as: Caller): Promise<CloudImage[]>
   /** Undefined too where the caller may not read the account. */
-  image(place: NamedPlace & { readonly provider: string }, as: Caller): Promise<JsonObject | undefined>
+  image(place: NamedPlace & { readonly provider: string }, as: Caller): Promise<CloudImage | undefined>
 
-  job(place: JobPlace, as: Caller): Promise<JsonObject>
+  job(place: JobPlace, as: Caller): Promise<CloudJob>
   /** One that is gone is fine. */
   removeJob(place: JobPlace, as: Caller): Promise<void>
   /** Properties in a file of a job, or what its container of that name has printed. */
@@ -59,11 +71,12 @@ export interface Infrastructure {
     as: Caller,
   ): Promise<JsonObject | undefined>
 
-  manifest(place: NamedPlace & { readonly includeEvents: boolean }, as: Caller): Promise<JsonObject | undefined>
-  manifestsOfCluster(cluster: ManifestCluster, as: Caller): Promise<JsonObject[]>
-  /** The newest, oldest, … of a cluster, by the criterion. */
-  manifestByCriterion(wanted: ManifestCluster & { readonly criterion: string }, as: Caller): Promise<JsonObject | undefined>
-  drift(wanted: DriftQuery, as: Caller): Promise<JsonObject[]>
+  manifest(place: NamedPlace & { readonly includeEvents: boolean }, as: Caller): Promise<CloudManifest | undefined>
+  /** Full names, such as `replicaSet web-v000`. */
+  manifestsOfCluster(cluster: ManifestCluster, as: Caller): Promise<string[]>
+  /** The full name of the newest, oldest, … of a cluster, by the criterion. */
+  manifestByCriterion(wanted: ManifestCluster & { readonly criterion: string }, as: Caller): Promise<string | undefined>
+  drift(wanted: DriftQuery, as: Caller): Promise<CloudDrift[]>
 
   /** Content as text, or as value where it is JSON. */
   fetchArtifact(artifact: JsonObject, as: Caller): Promise<unknown>

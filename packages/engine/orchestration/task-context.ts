@@ -2,6 +2,7 @@
 import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
 import { type ApplicationRight, describeMissing } from '@fairlead/ports/access.ts'
 import { toCaller } from '@fairlead/ports/caller.ts'
+import { definitionRules } from '@fairlead/ports/definitions.ts'
 import { infrastructureRules } from '@fairlead/ports/infrastructure.ts'
 import { toPortError } from '@fairlead/ports/port-error.ts'
 import { callElsewhere } from './call-elsewhere.ts'
@@ -55,6 +56,7 @@ export function createTaskContext(
   const context: TaskContext = {
     ...place,
     signal,
+    definitions: forStage(options.ports.definitions, definitionRules, binding),
     infrastructure: forStage(options.ports.infrastructure, infrastructureRules, binding),
     timeZone: options.timeZone,
     callOutside: options.callOutside,

@@ -85,9 +85,10 @@ export const healthTypes = textListField(
   'Health checks to wait for; all unless given, none with an empty list.',
 )
 
-export const healthyShare = number('targetHealthyDeployPercentage', 'Share of the instances that must be up, in percent.', {
-  default: 100,
-})
+export const healthyShare = number(
+  'targetHealthyDeployPercentage',
+  'Share of the instances that must be up, in percent; all unless given.',
+)
 
 export const cluster = text('cluster', 'The cluster.', {
   required: true,
@@ -122,6 +123,6 @@ export const waitsForCompletion = flag('waitForCompletion', 'Waits for the end; 
   default: true,
 })
 
-export function optional({ required: _required, ...field }: Field): Field {
+export function optional<const F extends Field>({ required: _required, ...field }: F): Omit<F, 'required'> {
   return field
 }

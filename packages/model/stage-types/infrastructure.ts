@@ -48,7 +48,7 @@ export const canarySteps = object('canary', 'canary: what must go well before th
   ]),
 ])
 
-const strategyFields = [
+export const strategyFields = [
   choice(
     'strategy',
     'What happens to the previous server groups. highlander removes them, redblack disables them, rollingredblack does so step by step. recreate stops them before it starts the new one: without a strategy, programs on this machine with a volume for one writer get it. canary sends the new one more of the traffic step by step, and none once a step fails.',
@@ -88,7 +88,7 @@ const strategyFields = [
 ]
 
 /** A server group to create. Providers take further fields of their own. */
-const newGroupFields = [
+export const newGroupFields = [
   ...placeFields,
   applicationField,
   text('stack', 'Second part of the name of the cluster.'),
@@ -131,11 +131,11 @@ const newGroupFields = [
 ]
 
 const trafficFields = [
-  number('desiredPercentage', 'Share of the instances, in percent; others keep their traffic.', { default: 100 }),
+  number('desiredPercentage', 'Share of the instances, in percent, all unless given; others keep their traffic.'),
   healthTypes,
 ]
 
-const resizing = [
+export const resizing = [
   choice('action', 'How the new size is found.', {
     choices: ['scale_exact', 'scale_up', 'scale_down', 'scale_to_cluster', 'scale_to_server_group'],
     onlyChoices: true,
@@ -153,7 +153,7 @@ const resizing = [
   flag('pinMinimumCapacity', 'Makes the minimum the desired number.'),
   flag('unpinMinimumCapacity', 'Restores the minimum.'),
   number('originalMin', 'unpinMinimumCapacity: the minimum to restore.'),
-  object('originalCapacity', 'unpinMinimumCapacity: the same, as `min`.'),
+  object('originalCapacity', 'unpinMinimumCapacity: the same.', [number('min', 'The minimum to restore.')]),
   healthyShare,
   healthTypes,
 ]
@@ -167,6 +167,38 @@ const clusterFields = [
 ]
 
 const keepsLarger = flag('preferLargerOverNewer', 'Keeps the largest server groups rather than the newest.')
+
+const disabling = [number('remainingEnabledServerGroups', 'How many stay enabled.', { default: 1 }), keepsLarger]
+
+const shrinking = [
+  number('shrinkToSize', 'How many stay.', { default: 1 }),
+  flag('allowDeleteActive', 'Also destroys those that take traffic; they are disabled first.'),
+  flag('retainLargerOverNewer', 'Keeps the largest rather than the newest.'),
+]
+
+const scalingDown = [
+  number('remainingFullSizeServerGroups', 'How many keep their size.', { default: 1 }),
+  flag('allowScaleDownActive', 'Also those that take traffic.'),
+  keepsLarger,
+]
+
+export const clusterChoices = [...clusterFields, ...disabling, ...shrinking, ...scalingDown]
+
+export const skipsDisable = flag('skipDisableBeforeDestroy', 'Does not take it out of traffic first.')
+
+export const propertyFile = text('propertyFile', 'File with properties that the program writes; they become outputs.')
+export const jobName = text('jobName', 'The job.', { required: true, otherNames: ['jobId'] })
+
+export const findImageFields = [
+  ...placeFields,
+  cluster,
+  choice('selectionStrategy', 'Which server group of the cluster; FAIL if there are several.', {
+    choices: ['NEWEST', 'LARGEST', 'OLDEST', 'FAIL'],
+    onlyChoices: true,
+    default: 'NEWEST',
+  }),
+  flag('onlyEnabled', 'Looks at enabled server groups only.', { default: true }),
+]
 
 const instanceFields = [
   ...placeFields,
@@ -212,50 +244,55 @@ const jobs = stagesOf('Jobs')
 const instances = stagesOf('Instances')
 const records = stagesOf('Records')
 
-export const infrastructureStages: readonly StageDescription[] = [
-  deployment.pipeline('deploy', 'Deploy', 'Creates server groups, and hands the traffic over as the strategy says.', [
+export const deploy = deployment.pipeline(
+  'deploy',
+  'Deploy',
+  'Creates server groups, and hands the traffic over as the strategy says.',
+  [
     objects('clusters', `Server groups to create. ${passedOn}`, newGroupFields, { required: true, otherNames: ['cluster'] }),
     text('trafficOptions', 'In the pipeline of a strategy: disable starts the server group without traffic.'),
     healthyShare,
     healthTypes,
-  ]),
-  deployment.task('createServerGroup', 'Create a server group', 'Creates one server group.', newGroupFields),
-  ...[
-    ['cloneServerGroup', 'Clone a server group'],
-    ['copyLastAsg', 'Copy the last server group'],
-  ].map(([type = '', label = '']) =>
-    deployment.both(type, label, 'Creates a server group like another one, with what the fields change.', newGroupFields),
-  ),
-  deployment.both(
-    'rollbackServerGroup',
-    'Roll back a server group',
-    'Enables an earlier server group, and disables the present one; with a volume for one writer, that one ends first.',
-    [
-      ...placeFields,
-      choice(
-        'rollbackType',
-        'EXPLICIT restores a server group that exists; PREVIOUS_IMAGE creates one with the previous image.',
-        { choices: ['EXPLICIT', 'PREVIOUS_IMAGE'], default: 'EXPLICIT' },
-      ),
-      object(
-        'rollbackContext',
-        'The server groups.',
-        [
-          text('rollbackServerGroupName', 'The one to roll back.', { required: true, choicesFrom: 'server-groups' }),
-          text('restoreServerGroupName', 'EXPLICIT: the one to restore.', { choicesFrom: 'server-groups' }),
-          text('imageId', 'PREVIOUS_IMAGE: the image.', { choicesFrom: 'images' }),
-          text('imageName', 'PREVIOUS_IMAGE: the image by name.', { choicesFrom: 'images' }),
-          number('targetHealthyRollbackPercentage', 'Share that must be up, in percent.', { default: 100 }),
-          number('delayBeforeDisableSeconds', 'Seconds between enabling and disabling.', { default: 0 }),
-          flag('disableOnly', 'Only disables.'),
-          flag('enableAndDisableOnly', 'Leaves the sizes as they are.'),
-        ],
-        { required: true },
-      ),
-      healthTypes,
-    ],
-  ),
-  deployment.both('rollbackCluster', 'Roll back a cluster', 'Rolls a cluster back to what ran before, region by region.', [
+  ],
+)
+
+const healthyRollbackShare = number('targetHealthyRollbackPercentage', 'Share that must be up, in percent; all unless given.')
+const delayBeforeDisable = number('delayBeforeDisableSeconds', 'Seconds between enabling and disabling.', { default: 0 })
+
+export const rollbackServerGroup = deployment.both(
+  'rollbackServerGroup',
+  'Roll back a server group',
+  'Enables an earlier server group, and disables the present one; with a volume for one writer, that one ends first.',
+  [
+    ...placeFields,
+    choice('rollbackType', 'EXPLICIT restores a server group that exists; PREVIOUS_IMAGE creates one with the previous image.', {
+      choices: ['EXPLICIT', 'PREVIOUS_IMAGE'],
+      default: 'EXPLICIT',
+    }),
+    object(
+      'rollbackContext',
+      'The server groups.',
+      [
+        text('rollbackServerGroupName', 'The one to roll back.', { required: true, choicesFrom: 'server-groups' }),
+        text('restoreServerGroupName', 'EXPLICIT: the one to restore.', { choicesFrom: 'server-groups' }),
+        text('imageId', 'PREVIOUS_IMAGE: the image.', { choicesFrom: 'images' }),
+        text('imageName', 'PREVIOUS_IMAGE: the image by name.', { choicesFrom: 'images' }),
+        healthyRollbackShare,
+        delayBeforeDisable,
+        flag('disableOnly', 'Only disables.'),
+        flag('enableAndDisableOnly', 'Leaves the sizes as they are.'),
+      ],
+      { required: true },
+    ),
+    healthTypes,
+  ],
+)
+
+export const rollbackCluster = deployment.both(
+  'rollbackCluster',
+  'Roll back a cluster',
+  'Rolls a cluster back to what ran before, region by region.',
+  [
     ...placeFields,
     cluster,
     text('originalServerGroup', 'The server group to roll back; unless given, the newest.', {
@@ -263,11 +300,38 @@ export const infrastructureStages: readonly StageDescription[] = [
       choicesFrom: 'server-groups',
     }),
     number('waitTimeBetweenRegions', 'Seconds between two regions.', { default: 0 }),
-    number('targetHealthyRollbackPercentage', 'Share that must be up, in percent.', { default: 100 }),
-    number('delayBeforeDisableSeconds', 'Seconds between enabling and disabling.', { default: 0 }),
+    { ...healthyRollbackShare, help: 'Share that must be up, in percent; unless given, 95 of 20 and more instances, 90 of 10.' },
+    delayBeforeDisable,
     object('additionalRollbackContext', 'Further fields of `rollbackContext`.'),
     healthTypes,
-  ]),
+  ],
+)
+
+export const bulkDestroy = serverGroups.both(
+  'bulkDestroyServerGroup',
+  'Destroy server groups',
+  'Removes several server groups of one region.',
+  [...placeFields, textListField('serverGroupNames', 'Their names.', { required: true, choicesFrom: 'server-groups' })],
+)
+
+export const findImageByTags = images.pipeline(
+  'findImageFromTags',
+  'Find an image by tags',
+  'Finds the newest image of a package with given tags, for later stages.',
+  [provider, places, text('packageName', 'Name of the package.', { required: true }), map('tags', 'Tags of the image.')],
+)
+
+export const infrastructureStages: readonly StageDescription[] = [
+  deploy,
+  deployment.task('createServerGroup', 'Create a server group', 'Creates one server group.', newGroupFields),
+  ...[
+    ['cloneServerGroup', 'Clone a server group'],
+    ['copyLastAsg', 'Copy the last server group'],
+  ].map(([type = '', label = '']) =>
+    deployment.both(type, label, 'Creates a server group like another one, with what the fields change.', newGroupFields),
+  ),
+  rollbackServerGroup,
+  rollbackCluster,
   serverGroups.both('enableServerGroup', 'Enable a server group', 'Lets a server group take traffic.', [
     ...targetFields,
     healthyShare,
@@ -298,12 +362,9 @@ export const infrastructureStages: readonly StageDescription[] = [
     'destroyServerGroup',
     'Destroy a server group',
     'Disables a server group, stops its instances and removes it.',
-    [...targetFields, flag('skipDisableBeforeDestroy', 'Does not take it out of traffic first.'), healthTypes],
+    [...targetFields, skipsDisable, healthTypes],
   ),
-  serverGroups.both('bulkDestroyServerGroup', 'Destroy server groups', 'Removes several server groups of one region.', [
-    ...placeFields,
-    textListField('serverGroupNames', 'Their names.', { required: true, choicesFrom: 'server-groups' }),
-  ]),
+  bulkDestroy,
   serverGroups.task(
     'determineTargetServerGroup',
     'Find the target',
@@ -312,20 +373,15 @@ export const infrastructureStages: readonly StageDescription[] = [
   ),
   clusters.both('disableCluster', 'Disable a cluster', 'Takes the older server groups of a cluster out of traffic.', [
     ...clusterFields,
-    number('remainingEnabledServerGroups', 'How many stay enabled.', { default: 1 }),
-    keepsLarger,
+    ...disabling,
   ]),
   clusters.both('shrinkCluster', 'Shrink a cluster', 'Destroys the older server groups of a cluster.', [
     ...clusterFields,
-    number('shrinkToSize', 'How many stay.', { default: 1 }),
-    flag('allowDeleteActive', 'Also destroys those that take traffic; they are disabled first.'),
-    flag('retainLargerOverNewer', 'Keeps the largest rather than the newest.'),
+    ...shrinking,
   ]),
   clusters.both('scaleDownCluster', 'Scale a cluster down', 'Takes all instances of the older server groups of a cluster away.', [
     ...clusterFields,
-    number('remainingFullSizeServerGroups', 'How many keep their size.', { default: 1 }),
-    flag('allowScaleDownActive', 'Also those that take traffic.'),
-    keepsLarger,
+    ...scalingDown,
   ]),
   ...[
     ['terminateInstances', 'Terminate instances', 'Stops instances; their server group starts others.'],
@@ -443,23 +499,9 @@ export const infrastructureStages: readonly StageDescription[] = [
     ['findImageFromCluster', 'Find the image of a cluster'],
     ['findAmi', 'Find the image of a cluster (older name)'],
   ].map(([type = '', label = '']) =>
-    images.pipeline(type, label, 'Finds the image that a cluster runs, for later stages.', [
-      ...placeFields,
-      cluster,
-      choice('selectionStrategy', 'Which server group of the cluster; FAIL if there are several.', {
-        choices: ['NEWEST', 'LARGEST', 'OLDEST', 'FAIL'],
-        onlyChoices: true,
-        default: 'NEWEST',
-      }),
-      flag('onlyEnabled', 'Looks at enabled server groups only.', { default: true }),
-    ]),
+    images.pipeline(type, label, 'Finds the image that a cluster runs, for later stages.', findImageFields),
   ),
-  images.pipeline(
-    'findImageFromTags',
-    'Find an image by tags',
-    'Finds the newest image of a package with given tags, for later stages.',
-    [provider, places, text('packageName', 'Name of the package.', { required: true }), map('tags', 'Tags of the image.')],
-  ),
+  findImageByTags,
   images.both('upsertImageTags', 'Tag images', 'Adds tags to images.', [
     ...accountFields,
     optional(places),
@@ -477,7 +519,7 @@ export const infrastructureStages: readonly StageDescription[] = [
     text('imageId', 'The image.', { choicesFrom: 'images' }),
     json('command', 'The command, as a text or a list.'),
     map('env', 'On this machine: environment variables.'),
-    text('propertyFile', 'File with properties that the job writes; they become outputs.'),
+    propertyFile,
     waitsForCompletion,
   ]),
   jobs.pipeline('runCommand', 'Run a command', 'Runs a command on this machine. Only where bakes may run commands.', [
@@ -485,14 +527,10 @@ export const infrastructureStages: readonly StageDescription[] = [
     { ...optional(places), default: [standalone.region] },
     json('command', 'The command, as a text or a list.'),
     map('env', 'Environment variables.'),
-    text('propertyFile', 'File with properties that the command writes; they become outputs.'),
+    propertyFile,
     waitsForCompletion,
   ]),
-  jobs.task('destroyJob', 'Destroy a job', 'Stops a job and removes it.', [
-    ...placeFields,
-    applicationField,
-    text('jobName', 'The job.', { required: true, otherNames: ['jobId'] }),
-  ]),
+  jobs.task('destroyJob', 'Destroy a job', 'Stops a job and removes it.', [...placeFields, applicationField, jobName]),
   ...[
     ['saveSnapshot', 'Save a snapshot', 'Saves what is deployed of an application.'],
     ['restoreSnapshot', 'Restore a snapshot', 'Brings back what a snapshot holds.'],

@@ -3,7 +3,6 @@ import { manifestProvider } from '@fairlead/base/settings/standalone.ts'
 import { applicationField, optional, waitsForCompletion } from './common.ts'
 import {
   choice,
-  type Field,
   flag,
   json,
   map,
@@ -44,7 +43,7 @@ const moniker = object('moniker', 'Whose the objects are.', [
 ])
 
 /** One object by name, or one of a cluster. */
-const target = [
+export const target = [
   ...place,
   text('manifestName', 'Kind and name of the object, such as `deployment web`.'),
   choice('mode', 'How the object is found: by its name, or as one of a cluster.', {
@@ -68,38 +67,38 @@ const selectors = object('labelSelectors', 'Labels that objects must have.', [
   ]),
 ])
 
-function sourceFields(written: Field): readonly Field[] {
-  return [
-    choice('source', 'Where the manifests come from: the stage itself, or an artifact.', {
-      choices: ['text', 'artifact'],
-      default: 'text',
-    }),
-    written,
-    text('manifestArtifactId', 'artifact: the expected artifact that holds the YAML.', { choicesFrom: 'artifacts' }),
-    json('manifestArtifact', 'artifact: an artifact that holds the YAML, in place of an expected one.'),
-    text('manifestArtifactAccount', 'artifact: the account from which it is fetched. Embedded artifacts need none.'),
-    flag('skipExpressionEvaluation', 'Leaves `${}` in manifests as it is.'),
-    textListField('requiredArtifactIds', 'Expected artifacts that the manifests must use; they are bound first.', {
-      choicesFrom: 'artifacts',
-    }),
-    json('requiredArtifacts', 'The same, each as an object with `expectedArtifactId` or `artifact`.'),
-    flag('enableArtifactBinding', 'Replaces images, config maps and secrets by the artifacts of the execution.', {
-      default: true,
-    }),
-  ]
-}
+const source = choice('source', 'Where the manifests come from: the stage itself, or an artifact.', {
+  choices: ['text', 'artifact'],
+  default: 'text',
+})
 
-const stability = [
+export const sourced = [
+  text('manifestArtifactId', 'artifact: the expected artifact that holds the YAML.', { choicesFrom: 'artifacts' }),
+  json('manifestArtifact', 'artifact: an artifact that holds the YAML, in place of an expected one.'),
+  text('manifestArtifactAccount', 'artifact: the account from which it is fetched. Embedded artifacts need none.'),
+  flag('skipExpressionEvaluation', 'Leaves `${}` in manifests as it is.'),
+  textListField('requiredArtifactIds', 'Expected artifacts that the manifests must use; they are bound first.', {
+    choicesFrom: 'artifacts',
+  }),
+  json('requiredArtifacts', 'The same, each as an object with `expectedArtifactId` or `artifact`.'),
+  flag('enableArtifactBinding', 'Replaces images, config maps and secrets by the artifacts of the execution.', {
+    default: true,
+  }),
+]
+
+export const stability = [
   number('stableManifestTimeoutMinutes', 'Minutes within which the objects must be stable.', { default: 30 }),
   flag('failFast', 'Fails as soon as waiting is pointless, such as for an image that does not exist.', { default: true }),
   flag('includeEvents', 'Keeps the events of the objects in the stage.'),
 ]
 
-const plannedFields = [
+export const plannedFields = [
   provider,
   account,
   moniker,
-  ...sourceFields(json('manifests', 'The manifests, as a list of objects.')),
+  source,
+  json('manifests', 'The manifests, as a list of objects.'),
+  ...sourced,
   text('namespaceOverride', 'Namespace of all manifests, in place of their own.', { choicesFrom: 'regions' }),
   object('trafficManagement', 'Which services send traffic to deployed replica sets.', [
     flag('enabled', 'Whether Fairlead manages the traffic.'),
@@ -113,8 +112,7 @@ const plannedFields = [
       ),
       number(
         'maxRemainingAsgs',
-        'bluegreen, redblack, canary: versions that stay, of which disabled ones are deleted; 0 keeps all, as does a manifest with a limit of its history.',
-        { default: 2 },
+        'bluegreen, redblack, canary: versions that stay, 2 unless given, of which disabled ones are deleted; 0 keeps all, as does a manifest with a limit of its history.',
       ),
       flag('scaleDown', 'bluegreen, redblack, canary: takes the pods of the former version away; a rollback scales it up first.'),
       canarySteps,
@@ -129,11 +127,47 @@ const plannedFields = [
 const manifests = stagesOf('Manifests')
 const jobs = stagesOf('Jobs')
 
-const jobFields = [
+const app = text('app', 'The application; unless given, that of the execution.', { choicesFrom: 'applications' })
+
+export const checkManifestDrift = manifests.both(
+  'checkManifestDrift',
+  'Require no drift',
+  'Fails when something else has changed deployed objects.',
+  [
+    provider,
+    optional(account),
+    location,
+    app,
+    flag('failOnDrift', 'Fails on drift; otherwise the stage reports it as the output `drift`.', { default: true }),
+  ],
+)
+
+export const deploying = [
+  flag('plan', 'Keeps what the deployment will change as the output `plan`.'),
+  object('rollback', 'After a deployment that does not become stable.', [
+    flag('onFailure', 'Brings the former revision back. Of replica sets with a strategy, the new one is disabled in any case.', {
+      default: true,
+    }),
+  ]),
+  flag('noOutput', 'Hands no outputs to later stages.'),
+]
+
+export const failOnError = flag('failOnError', 'Fails when the API server refuses an object.', { default: true })
+export const waitUntilStable = flag('waitUntilStable', 'Waits until the workload is stable.', { default: true })
+export const replicas = number('replicas', 'Number of replicas.', { required: true })
+export const onlyWithEarlierRevision = flag('onlyWithEarlierRevision', 'Does nothing for a workload that has only one revision.')
+export const patchOptions = object('options', 'How.', [
+  choice('mergeStrategy', 'How the patch is merged.', { choices: ['strategic', 'json', 'merge'], default: 'strategic' }),
+  flag('record', 'Notes the change in an annotation.', { default: true }),
+])
+
+export const jobFields = [
   provider,
   account,
   applicationField,
-  ...sourceFields(json('manifest', 'The Job.')),
+  source,
+  json('manifest', 'The Job.'),
+  ...sourced,
   waitsForCompletion,
   text('propertyFile', 'Container whose output has properties, such as SPINNAKER_PROPERTY_NAME=value; they become outputs.'),
   choice('consumeArtifactSource', 'artifact: reads a JSON object at the end; its fields become outputs.', {
@@ -144,33 +178,48 @@ const jobFields = [
   text('consumeArtifactAccount', 'The account from which it is fetched.'),
 ]
 
+export const bakeManifest = manifests.pipeline(
+  'bakeManifest',
+  'Bake (Manifest)',
+  'Renders manifests with Helm or Kustomize, as an artifact for later stages.',
+  [
+    choice('templateRenderer', 'The renderer.', {
+      required: true,
+      choices: ['HELM3', 'HELM2', 'HELMFILE', 'KUSTOMIZE', 'KUSTOMIZE4', 'KUSTOMIZE5'],
+    }),
+    text('outputName', 'Helm: name of the release.'),
+    objects('inputArtifacts', 'The chart or overlay, then files with values in order.', [
+      text('id', 'The expected artifact.', { choicesFrom: 'artifacts' }),
+      json('artifact', 'An artifact in place of an expected one.'),
+      text('account', 'The account from which it is fetched.'),
+    ]),
+    json('inputArtifact', 'Kustomize: the overlay, as an entry of `inputArtifacts`.'),
+    text('namespace', 'Namespace of the objects.'),
+    map('overrides', 'Values that win over all files.'),
+    flag('rawOverrides', 'Helm: keeps the types of values; otherwise they are texts.'),
+    flag('includeCRDs', 'Helm 3: also renders custom resource definitions.'),
+    text('apiVersions', 'Helm: API versions that the chart may use.'),
+    text('kubeVersion', 'Helm: the version of Kubernetes.'),
+    text('environment', 'Helmfile: the environment.'),
+    text('helmChartFilePath', 'Path of the chart in a repository.'),
+    text('helmfileFilePath', 'Path of the helmfile in a repository.'),
+    text('kustomizeFilePath', 'Path of the kustomization file in a repository.'),
+  ],
+)
+
 export const manifestStages: readonly StageDescription[] = [
   manifests.both('deployManifest', 'Deploy (Manifest)', 'Deploys manifests, and waits until their objects are stable.', [
     ...plannedFields,
     ...stability,
-    flag('plan', 'Keeps what the deployment will change as the output `plan`.'),
-    object('rollback', 'After a deployment that does not become stable.', [
-      flag(
-        'onFailure',
-        'Brings the former revision back. Of replica sets with a strategy, the new one is disabled in any case.',
-        { default: true },
-      ),
-    ]),
-    flag('noOutput', 'Hands no outputs to later stages.'),
+    ...deploying,
   ]),
   manifests.both(
     'planManifest',
     'Plan (Manifest)',
     'Finds what a deployment of manifests would change, field by field, without changing it.',
-    [...plannedFields, flag('failOnError', 'Fails when the API server refuses an object.', { default: true })],
+    [...plannedFields, failOnError],
   ),
-  manifests.both('checkManifestDrift', 'Require no drift', 'Fails when something else has changed deployed objects.', [
-    provider,
-    optional(account),
-    location,
-    text('app', 'The application; unless given, that of the execution.', { choicesFrom: 'applications' }),
-    flag('failOnDrift', 'Fails on drift; otherwise the stage reports it as the output `drift`.', { default: true }),
-  ]),
+  checkManifestDrift,
   manifests.both('deleteManifest', 'Delete (Manifest)', 'Deletes an object, or all objects that labels select.', [
     ...target.map((field) => (field.name === 'mode' ? { ...field, choices: ['static', 'dynamic', 'label'] } : field)),
     textListField('kinds', 'label: kinds of the objects, such as configMap.'),
@@ -183,23 +232,22 @@ export const manifestStages: readonly StageDescription[] = [
   ]),
   manifests.both('patchManifest', 'Patch (Manifest)', 'Patches an object, and waits until it is stable.', [
     ...target,
-    ...sourceFields(json('patchBody', 'The patch: an object, or a list of operations for the strategy json.')),
-    object('options', 'How.', [
-      choice('mergeStrategy', 'How the patch is merged.', { choices: ['strategic', 'json', 'merge'], default: 'strategic' }),
-      flag('record', 'Notes the change in an annotation.', { default: true }),
-    ]),
+    source,
+    json('patchBody', 'The patch: an object, or a list of operations for the strategy json.'),
+    ...sourced,
+    patchOptions,
     ...stability,
   ]),
   manifests.both('scaleManifest', 'Scale (Manifest)', 'Changes the number of replicas, and waits until it is reached.', [
     ...target,
-    number('replicas', 'Number of replicas.', { required: true }),
+    replicas,
     ...stability,
   ]),
   manifests.both('undoRolloutManifest', 'Undo Rollout (Manifest)', 'Brings an earlier revision of a workload back.', [
     ...target,
     number('revision', 'The revision to bring back.'),
     number('numRevisionsBack', 'How many revisions to go back, unless `revision` is set.'),
-    flag('onlyWithEarlierRevision', 'Does nothing for a workload that has only one revision.'),
+    onlyWithEarlierRevision,
     ...stability,
   ]),
   manifests.both('pauseRolloutManifest', 'Pause Rollout (Manifest)', 'Pauses the rollout of a deployment.', target),
@@ -220,7 +268,7 @@ export const manifestStages: readonly StageDescription[] = [
     manifests.both(type, label, description, [
       ...target,
       textListField('loadBalancers', 'The services; unless given, those of its annotation.', { choicesFrom: 'load-balancers' }),
-      flag('waitUntilStable', 'Waits until the workload is stable.', { default: true }),
+      waitUntilStable,
       ...stability,
     ]),
   ),
@@ -236,34 +284,7 @@ export const manifestStages: readonly StageDescription[] = [
     'Deletes versions of objects beyond the number that their annotation allows.',
     [provider, account, json('manifests', 'The objects.')],
   ),
-  manifests.pipeline(
-    'bakeManifest',
-    'Bake (Manifest)',
-    'Renders manifests with Helm or Kustomize, as an artifact for later stages.',
-    [
-      choice('templateRenderer', 'The renderer.', {
-        required: true,
-        choices: ['HELM3', 'HELM2', 'HELMFILE', 'KUSTOMIZE', 'KUSTOMIZE4', 'KUSTOMIZE5'],
-      }),
-      text('outputName', 'Helm: name of the release.'),
-      objects('inputArtifacts', 'The chart or overlay, then files with values in order.', [
-        text('id', 'The expected artifact.', { choicesFrom: 'artifacts' }),
-        json('artifact', 'An artifact in place of an expected one.'),
-        text('account', 'The account from which it is fetched.'),
-      ]),
-      json('inputArtifact', 'Kustomize: the overlay, as an entry of `inputArtifacts`.'),
-      text('namespace', 'Namespace of the objects.'),
-      map('overrides', 'Values that win over all files.'),
-      flag('rawOverrides', 'Helm: keeps the types of values; otherwise they are texts.'),
-      flag('includeCRDs', 'Helm 3: also renders custom resource definitions.'),
-      text('apiVersions', 'Helm: API versions that the chart may use.'),
-      text('kubeVersion', 'Helm: the version of Kubernetes.'),
-      text('environment', 'Helmfile: the environment.'),
-      text('helmChartFilePath', 'Path of the chart in a repository.'),
-      text('helmfileFilePath', 'Path of the helmfile in a repository.'),
-      text('kustomizeFilePath', 'Path of the kustomization file in a repository.'),
-    ],
-  ),
+  bakeManifest,
   jobs.both('runJob_kubernetes', 'Run a job on Kubernetes', 'Runs a Job to its end.', jobFields),
   jobs.both('runJobManifest', 'Run Job (Manifest)', 'Runs a Job to its end.', jobFields),
 ]

@@ -5,9 +5,15 @@ import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import {
   namesOwnedBy,
   outputTexts,
+  toCloudImage,
   toCloudInstance,
+  toCloudJob,
+  toCloudManifest,
   toCloudServerGroup,
   toCloudTask,
+  toDrift,
+  toEntityTag,
+  toFullName,
   toNonEmpty,
 } from '@fairlead/ports/cloud-values.ts'
 import type { Infrastructure as InfrastructurePort, JobPlace } from '@fairlead/ports/infrastructure.ts'
@@ -75,7 +81,7 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
     async followTask(id, limit, as) {
       const before = await task(id, as)
       if (before === undefined) throw new PortError(404, `There is no task ${id}.`)
-      if (before.isOver) return before
+      if (before.status.completed) return before
       await tasks.whenOver(id, limit)
       return task(id, as)
     },
@@ -111,7 +117,10 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
       return outputTexts(output)
     },
     statistics: ({ serverGroup, ...params }, as) => find(statisticsOfGroup, { params, query: { serverGroup } }, as),
-    securityGroup: (params, as) => find(securityGroupByName, { params }, as),
+    async securityGroup(params, as) {
+      const group = await find(securityGroupByName, { params }, as)
+      return group && { hasRules: listOf(group['inboundRules']).length > 0 }
+    },
     async securityGroupNames(application, as) {
       const query = { q: application, type: 'securityGroups' }
       const hits = objectsOf(objectsOf(await ask(searchRoute, { query }, as))[0]?.['results'])
@@ -119,30 +128,34 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
     },
     async entityTags({ account, region, name: entityId }, as) {
       const entities = await list(tagsOfEntities, { query: { entityType: 'servergroup', entityId, account, region } }, as)
-      return entities.flatMap(({ tags }) => objectsOf(tags))
+      return entities.flatMap(({ tags }) => objectsOf(tags).map(toEntityTag))
     },
 
-    images({ provider, text: q, region, tags }, as) {
+    async images({ provider, text: q, region, tags }, as) {
       const filters = Object.entries(tags).map(([tag, value]) => [`tag:${tag}`, value] as const)
-      return list(imageSearch, { params: { provider }, query: { q, region, ...Object.fromEntries(filters) } }, as)
+      const query = { q, region, ...Object.fromEntries(filters) }
+      return (await list(imageSearch, { params: { provider }, query }, as)).map(toCloudImage)
     },
     image: async ({ provider, account, region, name: id }, as) =>
-      objectsOf(await orAbsent(ask(imageById, { params: { provider, account, region, id } }, as), 403, 404))[0],
+      objectsOf(await orAbsent(ask(imageById, { params: { provider, account, region, id } }, as), 403, 404)).map(toCloudImage)[0],
 
-    job: async (place, as) => objectOf(await ask(jobById, { params: jobParams(place) }, as)),
+    job: async (place, as) => toCloudJob(await ask(jobById, { params: jobParams(place) }, as)),
     removeJob: async (place, as) => void (await orAbsent(ask(jobRemoval, { params: jobParams(place) }, as))),
     jobProperties: async ({ file: fileName, ...place }, as) =>
       toNonEmpty(await find(jobFileByName, { params: { ...jobParams(place), fileName } }, as)),
     podProperties: async ({ name: pod, ...place }, as) =>
       toNonEmpty(await find(propertiesOfPod, { params: { ...place, pod } }, as)),
 
-    manifest: ({ region: location, includeEvents, ...place }, as) =>
-      find(manifestByName, { params: { ...place, location }, query: { includeEvents } }, as),
-    manifestsOfCluster: (params, as) => list(clusterManifests, { params }, as),
-    manifestByCriterion: ({ criterion: criteria, ...cluster }, as) =>
-      find(manifestByCriteria, { params: { ...cluster, criteria } }, as),
+    async manifest({ region: location, includeEvents, ...place }, as) {
+      const manifest = await find(manifestByName, { params: { ...place, location }, query: { includeEvents } }, as)
+      return manifest && toCloudManifest(manifest)
+    },
+    manifestsOfCluster: async (params, as) =>
+      (await list(clusterManifests, { params }, as)).flatMap((each) => toFullName(each, params.kind) ?? []),
+    manifestByCriterion: async ({ criterion: criteria, ...cluster }, as) =>
+      toFullName(await find(manifestByCriteria, { params: { ...cluster, criteria } }, as), cluster.kind),
     drift: async ({ application, ...query }, as) =>
-      objectsOf(await ask(driftOfApplication, { params: { application }, query }, as)),
+      objectsOf(await ask(driftOfApplication, { params: { application }, query }, as)).map(toDrift),
 
     async fetchArtifact(body, as) {
       const text = String(await ask(artifactContent, { body }, as))

@@ -43,7 +43,8 @@ test('every key of the context that a stage type reads is described', () => {
   const root = resolve(import.meta.dirname, '../../../packages/engine/orchestration/stages')
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const read = files.flatMap((file) => keysRead(readFileSync(join(root, file), 'utf8')).map((key) => ({ file, key })))
-  assert.ok(read.length > 200, 'the keys are found')
+  // Most fields are read by the descriptions themselves.
+  assert.ok(read.length > 40, 'the keys are found')
   assert.deepEqual(
     read.filter(({ key }) => !described.has(key) && !notes.has(key)),
     [],

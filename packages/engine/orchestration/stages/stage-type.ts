@@ -13,6 +13,7 @@ import type { Meter } from '@fairlead/base/regex/meter.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import type { StageDescription } from '@fairlead/model/stage-types/description.ts'
 import type { ApplicationRight } from '@fairlead/ports/access.ts'
+import type { StoredDefinitions } from '@fairlead/ports/definitions.ts'
 import type { Infrastructure } from '@fairlead/ports/infrastructure.ts'
 import type { Rights } from '@fairlead/ports/rights.ts'
 import type { Revealed } from '@fairlead/ports/secrets.ts'
@@ -126,6 +127,7 @@ export interface TaskContext {
    * @throws {StageError} when the service answers with any other error.
    */
   call(service: ServiceName, request: CollaboratorRequest, expected?: readonly number[]): Promise<ServiceAnswer>
+  readonly definitions: PortOfStage<StoredDefinitions>
   readonly infrastructure: PortOfStage<Infrastructure>
   /** Aborted when what the step waits for is of no interest any more. */
   readonly signal: AbortSignal

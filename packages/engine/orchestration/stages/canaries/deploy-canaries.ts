@@ -4,8 +4,7 @@ import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
 import {
-  createdKey,
-  groupsByRegion,
+  createdIn,
   kubernetes,
   type ServerGroupTarget,
   stageAccountOf,
@@ -19,7 +18,7 @@ import { type Baseline, baselineOf, type CanaryGroup, canaryStageOf, groupsAroun
 export const deployCanaryServerGroupsStage: StageType = {
   type: 'deployCanaryServerGroups',
   steps: [
-    submitStep('shareTraffic', 'sharetraffic', (context) => shares(context)),
+    submitStep('shareTraffic', shares),
     monitorStep('monitorShareTraffic'),
     { name: 'propagateDeployedServerGroupScopes', decide: propagateScopes },
   ],
@@ -69,7 +68,7 @@ function createdBy({ execution, stage }: StagePlace, side: Side): ServerGroupTar
     .flatMap((each) => graph.childrenOf(each))
     .flatMap(({ context, outputs }) => {
       const place = { provider: stageProviderOf(context), account: stageAccountOf(context) ?? '' }
-      return groupsByRegion(outputs[createdKey], place)
+      return createdIn(outputs, place)
     })
 }
 

@@ -1,11 +1,11 @@
 /** `cleanupCanaryClusters`, and the same after a cancellation: baseline and canary lose their traffic and go. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { objectsOf } from '@fairlead/base/json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { passedMs } from '../../machine/timeout.ts'
 import { type ServerGroupTarget, stageTargetFields } from '../infrastructure/cloud-context.ts'
-import { lastTaskOf, monitorStep, submitOperations, submitStep } from '../infrastructure/cloud-task.ts'
+import { monitorStep, submitOperations, submitStep } from '../infrastructure/cloud-task.ts'
+import { chosenNote, lastTaskNote } from '../infrastructure/notes.ts'
 import { inPlace } from '../infrastructure/server-groups.ts'
 import { waitGoneStep } from '../infrastructure/waits.ts'
 import type { StageType, Submission, TaskContext, TaskResult } from '../stage-type.ts'
@@ -16,12 +16,12 @@ import { hasDeployed } from './deploy-canaries.ts'
 export const cleanupCanaryClustersStage: StageType = {
   type: 'cleanupCanaryClusters',
   steps: [
-    submitStep('disableCanaryServerGroups', 'disableservergroup', (context) => removal(context, withoutTraffic)),
+    submitStep('disableCanaryServerGroups', (context) => removal(context, withoutTraffic), 'disableservergroup'),
     monitorStep('monitorDisable'),
     { name: 'waitBeforeCleanup', decide: waitBeforeCleanup },
-    submitStep('destroyCanaryServerGroups', 'destroyservergroup', (context) => removal(context, destroyed)),
+    submitStep('destroyCanaryServerGroups', (context) => removal(context, destroyed), 'destroyservergroup'),
     monitorStep('monitorDestroy'),
-    waitGoneStep(({ stage }) => objectsOf(stage.context['chosenServerGroups']) as unknown as ServerGroupTarget[]),
+    waitGoneStep(({ stage }) => chosenNote.in(stage.context)),
   ],
 }
 
@@ -48,7 +48,7 @@ async function removal(context: TaskContext, change: (found: FoundGroup) => Oper
   const found = await findGroups(context, groups)
   return {
     operations: found.flatMap(change),
-    context: { chosenServerGroups: found.map(({ target }) => target), cloudProvider: groups[0]?.provider },
+    context: { ...chosenNote.as(found.map(({ target }) => target)), cloudProvider: groups[0]?.provider },
   }
 }
 
@@ -108,9 +108,9 @@ async function isOneBeingCreated(context: TaskContext, now: number): Promise<boo
     .filter(({ type }) => type === 'createServerGroup')
   for (const creation of creations) {
     const submission = creation.tasks.find(({ name }) => name === 'createServerGroup')
-    const id = lastTaskOf(creation)
+    const id = lastTaskNote.in(creation.context)
     if (id !== undefined) {
-      if ((await context.infrastructure.task(id))?.isOver === false) return true
+      if ((await context.infrastructure.task(id))?.status.completed === false) return true
     } else if (submission?.status === 'CANCELED' && now - (submission.endTime ?? 0) < onItsWayMs) return true
   }
   return false

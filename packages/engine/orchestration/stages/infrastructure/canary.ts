@@ -1,3 +1,4 @@
+import { list, maybe, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { errorTexts, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
@@ -5,39 +6,41 @@ import type { Execution, Stage, StagePlace } from '../../model.ts'
 import { isFine } from '../../statuses.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
-import { locationOf, type ServerGroupTarget, stageProviderOf, stageTargetFields } from './cloud-context.ts'
-import { lastResults, serverGroupNamesByRegion, submitOperations } from './cloud-task.ts'
-import { takeBackStages, toOperations } from './recreate.ts'
+import { locationOf } from './cloud-context.ts'
+import { createdBy, lastResults, submitOperations } from './cloud-task.ts'
+import type { Former } from './notes.ts'
+import { takeBackStages } from './recreate.ts'
 import {
+  destroyLatest,
+  disableStage,
   newGroupOf,
   pin,
-  type Source,
   type StrategyPlace,
   serverGroupStage,
   sourceOf,
   strategyOf,
   strategyPlaceOf,
+  toOperations,
   unpin,
 } from './strategy-parts.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 
 /** What happens at one share of the traffic, in this order. */
-interface CanaryStep {
+const readStep = shape({
   /** Undefined: as before. */
-  readonly percent: number | undefined
-  readonly pauseSeconds: number
-  readonly checks: readonly JsonObject[]
-  readonly analysis: JsonObject | undefined
-  readonly judgment: JsonObject | undefined
-}
+  percent: (value: unknown) => value,
+  pauseSeconds: numberOf,
+  checks: maybe(objectsOf),
+  analysis: maybe(objectOf),
+  judgment: maybe(objectOf),
+})
+const readSteps = shape({ canary: shape({ steps: list(readStep) }) })
 
 interface Canary {
   readonly place: StrategyPlace
   readonly deployed: string
   readonly source: string
 }
-
-const parts = ['percent', 'pauseSeconds', 'checks', 'analysis', 'judgment'] as const
 
 /** Before anything is created. @throws {StageError} that says what to write */
 export function checkCanarySteps(context: JsonObject, { type }: Execution): void {
@@ -46,36 +49,30 @@ export function checkCanarySteps(context: JsonObject, { type }: Execution): void
   throw new StageError(['Tasks cannot be judged: use "pauseSeconds" in place of "judgment", or deploy by a pipeline.'])
 }
 
-function canaryStepsOf(context: JsonObject): CanaryStep[] {
-  const steps = objectsOf(objectOf(context['canary'])['steps']).map(toStep)
+function canaryStepsOf(context: JsonObject) {
+  const steps = readSteps(context).canary.steps.map(checkStep)
   if (steps.some(({ percent }) => percent !== undefined)) return steps
   throw new StageError(['The canary would get no traffic: add a step with "percent" to "canary.steps".'])
 }
 
-function toStep(step: JsonObject, index: number): CanaryStep {
+function checkStep(step: ReturnType<typeof readStep>, index: number) {
   const which = `Step ${index + 1} of the canary`
-  if (parts.every((part) => step[part] === undefined)) {
-    throw new StageError([`${which} does nothing: give it one of ${parts.map((part) => `"${part}"`).join(', ')}.`])
+  if (Object.values(step).every((part) => part === undefined)) {
+    const parts = Object.keys(step).map((part) => `"${part}"`)
+    throw new StageError([`${which} does nothing: give it one of ${parts.join(', ')}.`])
   }
-  const percent = numberOf(step['percent'])
+  const percent = numberOf(step.percent)
   const isShare = percent !== undefined && Number.isInteger(percent) && percent >= 0 && percent <= 100
-  if (step['percent'] !== undefined && !isShare) {
+  if (step.percent !== undefined && !isShare) {
     throw new StageError([`${which} gives no share: set "percent" to a whole number from 0 to 100.`])
   }
-  const pauseSeconds = numberOf(step['pauseSeconds']) ?? 0
+  const { pauseSeconds = 0 } = step
   if (pauseSeconds < 0) throw new StageError([`${which} cannot wait ${pauseSeconds} s: set "pauseSeconds" to 0 or more.`])
-  const objectIn = (part: 'analysis' | 'judgment') => (step[part] === undefined ? undefined : objectOf(step[part]))
-  return {
-    percent,
-    pauseSeconds,
-    checks: objectsOf(step['checks']),
-    analysis: objectIn('analysis'),
-    judgment: objectIn('judgment'),
-  }
+  return { ...step, percent, pauseSeconds }
 }
 
 /** The server group that serves beside the canary; undefined: there is none, so the new one is deployed as without steps. */
-export function rivalOf(stage: Stage): Source | undefined {
+export function rivalOf(stage: Stage): Former | undefined {
   const source = strategyOf(stage.context) === 'canary' ? sourceOf(stage) : undefined
   return source?.isDisabled === false ? source : undefined
 }
@@ -96,12 +93,12 @@ export function canaryStages(stage: Stage, place: StrategyPlace): NewStage[] {
   return [...(isPinned ? [pin(source, place)] : []), ...stages, share(canary, 100), ...(isPinned ? [unpin(source, place)] : [])]
 }
 
-function needsPin({ capacity: { min, desired } }: Source): boolean {
+function needsPin({ capacity: { min, desired } }: Former): boolean {
   return min !== desired
 }
 
 function stagesOfStep(
-  { percent, pauseSeconds, checks, analysis, judgment }: CanaryStep,
+  { percent, pauseSeconds, checks = [], analysis, judgment }: ReturnType<typeof checkStep>,
   now: number,
   canary: Canary,
 ): NewStage[] {
@@ -142,102 +139,60 @@ function share({ place, deployed }: Pick<Canary, 'place' | 'deployed'>, percent:
 }
 
 /** The last stage: the server group serves as any other. */
-export function takeShareAway(stage: Stage, place: StrategyPlace): NewStage[] {
-  const deployed = newGroupOf(stage)
+export function takeShareAway(stage: Stage, place: StrategyPlace, deployed = newGroupOf(stage)): NewStage[] {
   if (deployed === undefined || rivalOf(stage) === undefined) return []
   return [serverGroupStage('shareTraffic', 'Take the share away from', place, deployed, { percent: null })]
 }
 
 /** Those before it serve all, and it is disabled; it keeps no share, so that it can be enabled again. */
-export function abortStages(stage: Stage, place: StrategyPlace): NewStage[] {
-  const [deployed, source] = [newGroupOf(stage), rivalOf(stage)]
+export function abortStages(stage: Stage, place: StrategyPlace, deployed = newGroupOf(stage)): NewStage[] {
+  const source = rivalOf(stage)
   if (deployed === undefined || source === undefined) return []
+  const destroying = destroyLatest(stage, place, deployed)
   return [
     share({ place, deployed }, 0),
-    serverGroupStage('disableServerGroup', 'Disable', place, deployed),
-    ...(isDestroyed(stage)
-      ? [serverGroupStage('destroyServerGroup', 'Destroy', place, deployed, { skipDisableBeforeDestroy: true })]
-      : takeShareAway(stage, place)),
+    disableStage(place, deployed),
+    ...(destroying.length > 0 ? destroying : takeShareAway(stage, place, deployed)),
     ...(needsPin(source) ? [unpin(source, place)] : []),
   ]
-}
-
-function isDestroyed({ context }: Stage): boolean {
-  return isTrue(objectOf(context['rollback'])['destroyLatest'])
 }
 
 const handovers: ReadonlySet<string> = new Set(['disableCluster', 'disableManifest', 'deleteManifest'])
 
 /** The server groups before it may already be out of traffic: from then on, nothing goes back to them by itself. */
 export function hasHandedOver({ execution, stage }: StagePlace): boolean {
+  const strategy = strategyOf(stage.context)
   return graphOf(execution)
     .childrenOf(stage, 'STAGE_AFTER')
     .some(
       ({ id, type, status, context }) =>
         status !== 'NOT_STARTED' &&
         (handovers.has(type) ||
-          (type === 'shrinkCluster' && (isTrue(context['allowDeleteActive']) || isRecreation(stage))) ||
-          (type === 'disableServerGroup' && !stage.engine.failureStages?.includes(id) && isRolling(stage))),
+          (type === 'shrinkCluster' && (isTrue(context['allowDeleteActive']) || strategy === 'recreate')) ||
+          (type === 'disableServerGroup' && !stage.engine.failureStages?.includes(id) && strategy === 'rollingredblack')),
     )
-}
-
-function isRecreation({ context }: Stage): boolean {
-  return strategyOf(context) === 'recreate'
-}
-
-function isRolling({ context }: Stage): boolean {
-  return strategyOf(context) === 'rollingredblack'
 }
 
 /** The same for a stage that was cancelled, whose execution runs no stages any more; without a canary, the new one is disabled. */
 export async function cancelDeployment(context: TaskContext): Promise<void> {
-  const { stage } = context
-  const name = newGroupOf(stage) ?? (await createdMeanwhile(context))
-  const source = rivalOf(stage)
-  const isOver = hasHandedOver(context)
-  const operations: Operation[] = []
-  if (isRecreation(stage)) {
-    if (!isOver) operations.push(...toOperations(takeBackStages(stage, strategyPlaceOf(stage, context.execution), name)))
-  } else if (name !== undefined && !(isOver && source === undefined)) {
-    const target = { ...locationOf(stage.context), name }
-    if (!isOver) await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
-    operations.push(...cancelOperations(context, target, isOver))
+  const { stage, execution } = context
+  const deployed = newGroupOf(stage) ?? createdBy(await lastResults(context))[0]?.name
+  const place = strategyPlaceOf(stage, execution)
+  const isRecreation = strategyOf(stage.context) === 'recreate'
+  let stages: readonly NewStage[] = []
+  if (hasHandedOver(context)) stages = isRecreation ? [] : takeShareAway(stage, place, deployed)
+  else if (isRecreation) stages = takeBackStages(stage, place, deployed)
+  else if (deployed !== undefined) {
+    const target = { ...locationOf(stage.context), name: deployed }
+    await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
+    const aborting = abortStages(stage, place, deployed)
+    stages = aborting.length > 0 ? aborting : [disableStage(place, deployed)]
   }
-  if (operations.length === 0) return
-  await submitOperations(context, 'abortDeployment', operations, stageProviderOf(stage.context))
+  if (stages.length === 0) return
+  await submitOperations(context, 'abortDeployment', toOperations(stages), locationOf(stage.context).provider)
 }
 
-function cancelOperations(context: TaskContext, target: ServerGroupTarget, isOver: boolean): Operation[] {
-  const source = rivalOf(context.stage)
-  if (source === undefined) return [{ disableServerGroup: fieldsOf(context, target) }]
-  return isOver ? [withoutShare(context, target)] : abortOperations(context, target, source)
-}
-
-type Operation = Readonly<Record<string, JsonObject>>
-
-function abortOperations(context: TaskContext, target: ServerGroupTarget, source: Source): Operation[] {
-  const { min, max, desired } = source.capacity
-  const unpinned = { ...fieldsOf(context, { ...target, name: source.name }), capacity: { min, max, desired } }
-  return [
-    { shareTraffic: { ...fieldsOf(context, target), percent: 0 } },
-    { disableServerGroup: fieldsOf(context, target) },
-    isDestroyed(context.stage) ? { destroyServerGroup: fieldsOf(context, target) } : withoutShare(context, target),
-    ...(needsPin(source) ? [{ resizeServerGroup: unpinned }] : []),
-  ]
-}
-
-function withoutShare(context: TaskContext, target: ServerGroupTarget): Operation {
-  return { shareTraffic: { ...fieldsOf(context, target), percent: null } }
-}
-
-function fieldsOf({ stage, execution }: TaskContext, target: ServerGroupTarget): JsonObject {
-  return { ...strategyPlaceOf(stage, execution).common, ...stageTargetFields(target) }
-}
-
-/** What the operation creates that ran when the stage was cancelled. @throws {RetryableError} while it still runs */
-async function createdMeanwhile(context: TaskContext): Promise<string | undefined> {
-  return Object.values(serverGroupNamesByRegion(await lastResults(context))).flat()[0]
-}
+const readNumber = shape({ canaryStep: shape({ number: numberOf, of: numberOf, percent: numberOf }) })
 
 /** Which step stopped the canary, at which share, and why; undefined where it was no step. */
 export function describeStop(place: StagePlace): string | undefined {
@@ -246,10 +201,10 @@ export function describeStop(place: StagePlace): string | undefined {
   const stopped = graphOf(execution)
     .childrenOf(stage, 'STAGE_AFTER')
     .find(({ status }) => !isFine(status))
-  const { number, of, percent } = objectOf(stopped?.context['canaryStep'])
+  const { number, of, percent } = readNumber(stopped?.context).canaryStep
   if (stopped === undefined || number === undefined) return undefined
-  const which = `step ${String(number)} of ${String(of)}, "${stopped.name}"`
-  return `The canary ${newGroupOf(stage)} was stopped at ${String(percent)} % of the traffic by ${which}: ${reasonOf(stopped)}`
+  const which = `step ${number} of ${of}, "${stopped.name}"`
+  return `The canary ${newGroupOf(stage)} was stopped at ${percent} % of the traffic by ${which}: ${reasonOf(stopped)}`
 }
 
 function reasonOf({ type, status, context, lastModified }: Stage): string {

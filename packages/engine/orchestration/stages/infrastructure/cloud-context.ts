@@ -1,10 +1,14 @@
 /** Fields that stages of cloud operations share: provider, account, places and target (docs/contracts/infrastructure.md#deployment-stages). */
-import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { clusterName, parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { manifestProvider } from '@fairlead/base/settings/standalone.ts'
 import { clusterIn, type Effect } from '@fairlead/model/stage-types/effect.ts'
+import { type CloudMoniker, toMoniker } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
+import type { Execution, Stage } from '../../model.ts'
 import type { TaskContext } from '../stage-type.ts'
+import { createdNote, foundTargetsNote } from './notes.ts'
 
 export interface CloudLocation {
   readonly provider: string
@@ -12,11 +16,10 @@ export interface CloudLocation {
   readonly region: string
 }
 
-/** One server group, as the infrastructure service is asked for it. */
 export interface ServerGroupTarget extends CloudLocation {
   readonly name: string
   /** Where it is known: whose server group it is, by its parts. */
-  readonly moniker?: JsonObject
+  readonly moniker?: Partial<CloudMoniker>
 }
 
 /** Names of its objects say nothing about their owners: those are read. */
@@ -45,13 +48,16 @@ export function stageProviderOf(context: JsonObject): string {
   return firstText(context, 'cloudProvider', 'cloudProviderType', 'providerType', 'provider') ?? defaultProvider
 }
 
+export function applicationOf({ stage, execution }: { stage: Pick<Stage, 'context'>; execution: Execution }): string {
+  return firstText(stage.context, 'application') ?? execution.application
+}
+
 /** Regions, zones or namespaces of the stage, each once; empty when it names none. */
 export function placesOf(context: JsonObject): string[] {
   const single = firstText(context, 'region', 'zone', 'namespace', 'location')
-  const lists = ['regions', 'zones', 'namespaces'].map((key) => textsOf(context[key])).find((list) => list.length > 0)
-  const zones = Object.keys(objectOf(context['availabilityZones']))
   if (single !== undefined) return [single]
-  return [...new Set(lists ?? zones)]
+  const lists = ['regions', 'zones', 'namespaces'].map((key) => textsOf(context[key])).find((list) => list.length > 0)
+  return [...new Set(lists ?? Object.keys(objectOf(context['availabilityZones'])))]
 }
 
 /** @throws {StageError} when the stage names none */
@@ -70,30 +76,42 @@ export function serverGroupNameOf(context: JsonObject): string | undefined {
   return firstText(context, 'serverGroupName', 'asgName')
 }
 
+const readNames = shape({
+  target: textOf,
+  cluster: textOf,
+  moniker: toMoniker,
+  serverGroup: textOf,
+  stack: textOf,
+  freeFormDetails: textOf,
+  source: shape({ cluster: textOf }),
+})
+
+/** Which server group of its cluster the stage works on, where it does not name one. */
+export function targetWordOf(context: JsonObject): string | undefined {
+  return readNames(context).target
+}
+
 /** The cluster that the stage names, by itself or by a server group. @throws {StageError} when it names none */
 export function requireCluster(context: JsonObject): string {
-  const cluster =
-    textOf(context['cluster']) ??
-    textOf(fieldOf(context['moniker'], 'cluster')) ??
-    parseMoniker(textOf(context['serverGroup']) ?? '').cluster
-  if (!cluster) throw new StageError(['The stage names no cluster: set "cluster".'])
-  return cluster
+  const { cluster, moniker, serverGroup } = readNames(context)
+  const found = cluster ?? moniker.cluster ?? parseMoniker(serverGroup ?? '').cluster
+  if (!found) throw new StageError(['The stage names no cluster: set "cluster".'])
+  return found
 }
 
 /** The cluster of the server group that the stage creates. */
 export function createdClusterOf(context: JsonObject, application: string): string {
   const clusters = createdClustersOf(context, application)
-  return clusters.find((cluster) => cluster === fieldOf(context['source'], 'cluster')) ?? clusters[0]
+  return clusters.find((cluster) => cluster === readNames(context).source.cluster) ?? clusters[0]
 }
 
 /** Clusters to which it may belong: one that was deployed by a manifest is named after that. */
 export function createdClustersOf(context: JsonObject, application: string): [string, ...string[]] {
-  const { stack, freeFormDetails, moniker } = context
-  const own = { app: application, stack: textOf(stack), detail: textOf(freeFormDetails) }
-  if (stageProviderOf(context) !== kubernetes) return [clusterName(own)]
-  const [given, ofStack, ofDetail] = ['cluster', 'stack', 'detail'].map((part) => textOf(fieldOf(moniker, part)))
-  if (given !== undefined) return [given]
-  const cluster = clusterName({ ...own, stack: own.stack ?? ofStack, detail: own.detail ?? ofDetail }).toLowerCase()
+  const { stack, freeFormDetails: detail, moniker } = readNames(context)
+  if (stageProviderOf(context) !== kubernetes) return [clusterName({ app: application, stack, detail })]
+  if (moniker.cluster !== undefined) return [moniker.cluster]
+  const parts = { app: application, stack: stack ?? moniker.stack, detail: detail ?? moniker.detail }
+  const cluster = clusterName(parts).toLowerCase()
   return [cluster, `replicaSet ${cluster}`]
 }
 
@@ -106,21 +124,18 @@ export function targetOf(context: TaskContext): ServerGroupTarget {
   const { stage } = context
   const place = locationOf(stage.context)
   const { region } = place
-  const name = serverGroupNameOf(stage.context)
-  if (textOf(stage.context['target']) === undefined && name !== undefined) return { ...place, name }
-  const found = objectsOf(context.read('targetReferences')).find((each) => each['region'] === region)
-  const foundName = textOf(found?.['serverGroupName']) ?? name
-  if (foundName === undefined)
+  const given = serverGroupNameOf(stage.context)
+  const isFound = targetWordOf(stage.context) !== undefined || given === undefined
+  const found = isFound ? foundTargetsNote.around(context).find((each) => each.region === region) : undefined
+  const name = found?.serverGroupName ?? given
+  if (name === undefined)
     throw new StageError([`The stage names no server group in ${region}: set "serverGroupName" or "target".`])
-  return { ...place, name: foundName }
+  return { ...place, name }
 }
 
-/** Key of context and outputs of a stage: server groups that it has created, by their regions. */
-export const createdKey = 'deploy.server.groups'
-
-/** @param names Lists of server groups by their regions, as under `createdKey` */
-export function groupsByRegion(names: unknown, place: Pick<CloudLocation, 'provider' | 'account'>): ServerGroupTarget[] {
-  return Object.entries(objectOf(names)).flatMap(([region, here]) => textsOf(here).map((name) => ({ ...place, region, name })))
+/** Server groups that a stage has created. @param holder Its context or outputs */
+export function createdIn(holder: JsonObject, place: Omit<CloudLocation, 'region'>): ServerGroupTarget[] {
+  return createdNote.in(holder).map(({ location, name }) => ({ ...place, region: location, name }))
 }
 
 /** The fields by which a stage says where it works. */
@@ -130,15 +145,8 @@ export function cloudPlaceFields({ provider, account, region }: Partial<CloudLoc
 
 /** The fields of an operation that name a server group. */
 export function stageTargetFields({ provider, account, region, name }: ServerGroupTarget): JsonObject {
-  return {
-    credentials: account,
-    accountName: account,
-    account,
-    cloudProvider: provider,
-    region,
-    serverGroupName: name,
-    asgName: name,
-  }
+  const { regions: _regions, ...place } = cloudPlaceFields({ provider, account, region })
+  return { ...place, accountName: account, serverGroupName: name, asgName: name }
 }
 
 export function effectOn(
@@ -147,9 +155,4 @@ export function effectOn(
   effect: Pick<Effect, 'kind' | 'desired' | 'percent' | 'atMs'>,
 ): Effect {
   return { ...effect, account, region, cluster: clusterIn(stage.context, name), serverGroup: name }
-}
-
-/** What clients read about the target in the stage's context. */
-export function targetContext({ account, region, name }: ServerGroupTarget): JsonObject {
-  return { 'deploy.account.name': account, 'deploy.server.groups': { [region]: [name] }, serverGroupName: name, asgName: name }
 }

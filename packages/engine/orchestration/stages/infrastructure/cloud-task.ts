@@ -1,10 +1,10 @@
 /** Steps that submit operations to the infrastructure service and follow them (docs/contracts/infrastructure.md#operations). */
-import { definedOf, fieldAt, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
-import type { CloudTask } from '@fairlead/ports/cloud-values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { CloudResult, CloudTask, PlacedName } from '@fairlead/ports/cloud-values.ts'
 import { failureRecord, RetryableError, StageError } from '../../machine/failure.ts'
-import type { Stage } from '../../model.ts'
 import type { CallStep, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import { stageAccountOf, stageProviderOf } from './cloud-context.ts'
+import { lastTaskNote, tasksNote } from './notes.ts'
 
 const secondMs = 1000
 export const minuteMs = 60 * secondMs
@@ -31,13 +31,13 @@ export type SubmitStep = Required<Pick<CallStep, 'preview'>> & CallStep
  * Submits what `build` makes; without operations the stage has nothing to do and goes on. A repeated submission, after a crash or a
  * lost answer, names the same request, so it runs once.
  *
- * @param notification The value of `notification.type`, which clients read.
  * @param build Only reads; what it throws refuses the operations.
+ * @param notification The value of `notification.type`, which clients read.
  */
 export function submitStep(
   name: string,
-  notification: string,
   build: (context: TaskContext) => Submission | Promise<Submission>,
+  notification = name.toLowerCase(),
 ): SubmitStep {
   return {
     name,
@@ -45,16 +45,14 @@ export function submitStep(
     preview: async (context) => build(context),
     execute: async (context) => {
       const { operations, context: added = {} } = await build(context)
-      const { stage } = context
-      const account = stageAccountOf(stage.context)
-      const shown: JsonObject = {
-        'notification.type': notification,
-        ...(account !== undefined && { 'deploy.account.name': account }),
-        ...added,
-      }
-      if (operations.length === 0) return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': undefined } }
-      const id = await submitOperations(context, name, operations, stageProviderOf({ ...stage.context, ...added }))
-      return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': { id, resourceUri: `/task/${id}` } } }
+      const settings = context.stage.context
+      const account = stageAccountOf(settings)
+      const id =
+        operations.length === 0
+          ? undefined
+          : await submitOperations(context, name, operations, stageProviderOf({ ...settings, ...added }))
+      const shown = { 'notification.type': notification, ...(account && { 'deploy.account.name': account }) }
+      return { status: 'SUCCEEDED', context: { ...shown, ...added, ...lastTaskNote.as(id) } }
     },
   }
 }
@@ -88,61 +86,43 @@ export function monitorStep(name = 'monitorTask', { expectsResult = false, read 
     name,
     timeoutMs: hourMs,
     execute: async (context) => {
-      const id = lastTaskOf(context.stage)
-      if (id === undefined) return { status: 'SUCCEEDED' }
       const { infrastructure, signal, stage } = context
+      const id = lastTaskNote.in(stage.context)
+      if (id === undefined) return { status: 'SUCCEEDED' }
       const [withinMs, begun] = [pauseFor(context), performance.now()]
       const task = await infrastructure.followTask(id, { withinMs, signal })
       const pollMs = Math.max(0, withinMs - (performance.now() - begun))
       if (task === undefined) return { status: 'RUNNING', pollMs }
-      const { isOver, hasFailed, results } = task
-      const shown = { 'kato.tasks': withTask(stage.context['kato.tasks'], task) }
-      if (hasFailed) return { status: 'TERMINAL', context: { ...shown, exception: failureOf(task) } }
-      if (!isOver || (expectsResult && results.length === 0)) return { status: 'RUNNING', context: shown, pollMs }
+      const { status, results } = task
+      const shown = tasksNote.as([...tasksNote.in(stage.context).filter((each) => each.id !== id), task])
+      if (status.failed) return { status: 'TERMINAL', context: { ...shown, exception: failureOf(task) } }
+      if (!status.completed || (expectsResult && results.length === 0)) return { status: 'RUNNING', context: shown, pollMs }
       const found = read(results, context)
       return { status: 'SUCCEEDED', context: { ...shown, 'kato.task.lastStatus': 'SUCCEEDED', ...found }, outputs: found }
     },
   }
 }
 
-/** Id of the task that the stage has submitted last. */
-export function lastTaskOf({ context }: Stage): string | undefined {
-  return textOf(fieldAt(context, 'kato.last.task.id', 'id'))
-}
-
 /** Results of the operation that ran when the stage was cancelled. @throws {RetryableError} while it still runs */
-export async function lastResults(context: TaskContext): Promise<readonly JsonObject[]> {
-  const id = lastTaskOf(context.stage)
-  const task = id === undefined ? undefined : await context.infrastructure.task(id)
-  if (task?.isOver === false) throw new RetryableError(['The operation still runs.'])
-  return task?.results ?? []
+export async function lastResults({ stage, infrastructure }: TaskContext): Promise<readonly CloudResult[]> {
+  const id = lastTaskNote.in(stage.context)
+  const task = id && (await infrastructure.task(id))
+  if (!task) return []
+  if (!task.status.completed) throw new RetryableError(['The operation still runs.'])
+  return task.results
 }
 
 interface MonitorOptions {
   readonly expectsResult?: boolean
   /** What the results add to context and outputs. */
-  readonly read?: (results: readonly JsonObject[], context: TaskContext) => JsonObject
-}
-
-function withTask(tasks: unknown, { id, status, history, results, outputs }: CloudTask): JsonObject[] {
-  const others = objectsOf(tasks).filter((task) => task['id'] !== id)
-  return [...others, { id, status, history, resultObjects: results, outputs, ...definedOf({ exception: exceptionIn(results) }) }]
-}
-
-function exceptionIn(results: readonly JsonObject[]): JsonObject | undefined {
-  return results.find(({ type }) => type === 'EXCEPTION')
+  readonly read?: (results: readonly CloudResult[], context: TaskContext) => JsonObject
 }
 
 /** The error record of the stage: the message of the exception, else the last line of the history. */
 function failureOf({ status, history, results }: CloudTask): JsonObject {
-  const exception = exceptionIn(results)
-  const details = textsOf(exception?.['details'])
-  const lastLine = textOf(status['status']) ?? textOf(history.at(-1)?.['status'])
-  const message = textOf(exception?.['message']) ?? lastLine ?? 'The operation failed and says no reason.'
-  return {
-    operation: textOf(exception?.['operation']),
-    ...failureRecord('CloudOperationFailed', [message, ...details]),
-  }
+  const { operation, message, details = [] } = results.find(({ type }) => type === 'EXCEPTION') ?? {}
+  const text = message ?? status.status ?? history.at(-1)?.status ?? 'The operation failed and says no reason.'
+  return { operation, ...failureRecord('CloudOperationFailed', [text, ...details]) }
 }
 
 /** Waits until what the operation changed can be read. */
@@ -158,22 +138,14 @@ export function refreshStep(name: string, type: string, details: (context: TaskC
   }
 }
 
-/** Server groups by place, of the results of creating ones: `serverGroupNames` holds `region:name`. */
-export function serverGroupNamesByRegion(results: readonly JsonObject[]): Record<string, string[]> {
-  const groups: Record<string, string[]> = {}
-  const add = (region: string, name: string) => {
-    groups[region] ??= []
-    if (!groups[region].includes(name)) groups[region].push(name)
-  }
-  for (const result of results) {
-    for (const pair of textsOf(result['serverGroupNames'])) {
-      const [region = '', name = ''] = pair.split(':')
-      if (name !== '') add(region, name)
-    }
-    for (const [region, name] of Object.entries(objectOf(result['serverGroupNameByRegion'])))
-      if (typeof name === 'string') add(region, name)
-  }
-  return groups
+/** Server groups that an operation has created, each once. */
+export function createdBy(results: readonly CloudResult[]): PlacedName[] {
+  const pairs = results.flatMap(({ serverGroupNames, serverGroupNameByRegion }) => [
+    ...serverGroupNames.map((pair) => pair.split(':')),
+    ...Object.entries(serverGroupNameByRegion).map(([region, name]) => [region, typeof name === 'string' ? name : '']),
+  ])
+  const named = pairs.filter(([, name = '']) => name !== '')
+  return [...new Map(named.map(([location = '', name = '']) => [`${location}:${name}`, { location, name }])).values()]
 }
 
 interface Attempts {
@@ -183,6 +155,11 @@ interface Attempts {
   readonly pauseMs: number
   /** Which errors do not end it; unless given, those that the engine does not repeat by itself. */
   readonly mayPass?: (error: StageError) => boolean
+}
+
+/** Of what was looked for, and not of the one who was asked. */
+export function isAbsence(error: StageError): boolean {
+  return !(error instanceof RetryableError) && error.details['status'] === undefined
 }
 
 /**

@@ -10,9 +10,10 @@ export async function checkClusterSize(context: TaskContext): Promise<TaskResult
   const settings: JsonObject = { ...context.stage.context, ...objectOf(context.stage.context['context']) }
   const place = requireClusterPlace(settings, context)
   const { bound: expected, comparison, holds } = comparisonOf(settings, { bound: 'expected', byDefault: '==' })
+  const onlyEnabled = isTrue(settings['onlyEnabledServerGroups'])
   const groups = (await context.infrastructure.cluster(place)) ?? []
   for (const region of requirePlaces(settings)) {
-    const found = inPlace(groups, region).filter(({ isDisabled }) => !isTrue(settings['onlyEnabledServerGroups']) || !isDisabled)
+    const found = inPlace(groups, region).filter(({ isDisabled }) => !(onlyEnabled && isDisabled))
     if (holds(found.length, expected)) continue
     const names = found.map(({ name }) => name).join(', ') || 'none'
     throw new StageError([

@@ -1,11 +1,12 @@
 /** Stages that work on the server groups of a cluster: disable, shrink, scale down (docs/contracts/infrastructure.md#cluster-stages). */
-
-import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { type Effect, effectsKey } from '@fairlead/model/stage-types/effect.ts'
+import { clusterChoices } from '@fairlead/model/stage-types/infrastructure.ts'
+import { readFields, type ValuesOf } from '@fairlead/model/stage-types/read-fields.ts'
 import type { CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
-import { inheritedContext, type NewStage, type StageType, type TaskContext } from '../stage-type.ts'
+import { inheritedContext, type StageType, type TaskContext } from '../stage-type.ts'
 import {
   effectOn,
   kubernetes,
@@ -15,10 +16,18 @@ import {
   stageTargetFields,
 } from './cloud-context.ts'
 import { monitorStep, submitStep } from './cloud-task.ts'
+import { chosenNote, createdNote, keptNote } from './notes.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
 import { compareAge, inPlace, newestFirst, requireClusterPlace, servesAsGroup } from './server-groups.ts'
+import { empty } from './strategy-parts.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
-import { waitAllDownStep, waitEmptyStep, waitGoneStep } from './waits.ts'
+import { type TargetsOf, waitAllDownStep, waitEmptyStep, waitGoneStep } from './waits.ts'
+
+type Settings = ValuesOf<typeof clusterChoices>
+
+function settingsOf(context: JsonObject): Settings {
+  return readFields(clusterChoices, context)
+}
 
 /** Server groups of a place from which a stage may choose, and how many others stay. */
 interface Candidates {
@@ -26,62 +35,50 @@ interface Candidates {
   readonly kept: number
 }
 
-type Choice = (settings: JsonObject, candidates: Candidates) => readonly CloudServerGroup[]
+const chosenTargets: TargetsOf = ({ stage }) => chosenNote.in(stage.context)
 
 /** How long connections have to drain when a whole cluster is disabled, in seconds; providers whose disable waits need none. */
-const drainSeconds = 90
+const usualDrainSeconds = 90
+
+const shrinkCluster = clusterStage('shrinkCluster', {
+  operation: 'destroyServerGroup',
+  effect: { kind: 'destroyed' },
+  doing: 'destroying',
+  choose: ({ shrinkToSize: size, allowDeleteActive: withActive, retainLargerOverNewer: largerFirst }, candidates) =>
+    surplus(candidates, { size, withActive, largerFirst }),
+  wait: waitGoneStep(chosenTargets),
+})
 
 export const clusterStages: readonly StageType[] = [
   clusterStage('disableCluster', {
     operation: 'disableServerGroup',
     effect: { kind: 'disabled' },
     doing: 'disabling',
-    choose: (settings, { groups, kept }) => {
-      const remaining = numberOf(settings['remainingEnabledServerGroups']) ?? 1
-      const active = ordered(groups.filter(isActive), { largerFirst: isTrue(settings['preferLargerOverNewer']) })
-      return active.slice(Math.max(0, remaining - kept))
-    },
+    choose: ({ remainingEnabledServerGroups: remaining, preferLargerOverNewer: largerFirst }, { groups, kept }) =>
+      ordered(groups.filter(isActive), { largerFirst }).slice(Math.max(0, remaining - kept)),
     wait: waitAllDownStep(chosenTargets, ({ stage }) => drainMs(stage.context)),
   }),
   {
-    ...clusterStage('shrinkCluster', {
-      operation: 'destroyServerGroup',
-      effect: { kind: 'destroyed' },
-      doing: 'destroying',
-      choose: (settings, candidates) =>
-        surplus(candidates, {
-          size: numberOf(settings['shrinkToSize']) ?? 1,
-          withActive: isTrue(settings['allowDeleteActive']),
-          largerFirst: isTrue(settings['retainLargerOverNewer']),
-        }),
-      wait: waitGoneStep(chosenTargets),
-    }),
-    beforeStages: (stage): NewStage[] =>
-      isTrue(stage.context['allowDeleteActive'])
-        ? [
-            {
-              type: 'disableCluster',
-              name: 'Disable cluster',
-              context: {
-                ...inheritedContext(stage),
-                remainingEnabledServerGroups: stage.context['shrinkToSize'] ?? 1,
-                preferLargerOverNewer: stage.context['retainLargerOverNewer'],
-              },
-            },
-          ]
-        : [],
+    ...shrinkCluster,
+    beforeStages: (stage) => {
+      const { allowDeleteActive, shrinkToSize, retainLargerOverNewer } = settingsOf(stage.context)
+      const context = {
+        ...inheritedContext(stage),
+        remainingEnabledServerGroups: shrinkToSize,
+        preferLargerOverNewer: retainLargerOverNewer,
+      }
+      return allowDeleteActive ? [{ type: 'disableCluster', name: 'Disable cluster', context }] : []
+    },
   },
   clusterStage('scaleDownCluster', {
     operation: 'resizeServerGroup',
-    fields: { capacity: { min: 0, max: 0, desired: 0 } },
+    fields: { capacity: empty },
     effect: { kind: 'resized', desired: 0 },
     doing: 'scaling down',
-    choose: (settings, candidates) =>
-      surplus(candidates, {
-        size: numberOf(settings['remainingFullSizeServerGroups']) ?? 1,
-        withActive: isTrue(settings['allowScaleDownActive']),
-        largerFirst: isTrue(settings['preferLargerOverNewer']),
-      }),
+    choose: (
+      { remainingFullSizeServerGroups: size, allowScaleDownActive: withActive, preferLargerOverNewer: largerFirst },
+      candidates,
+    ) => surplus(candidates, { size, withActive, largerFirst }),
     wait: waitEmptyStep(chosenTargets),
   }),
 ]
@@ -91,7 +88,7 @@ interface ClusterOperation {
   readonly fields?: JsonObject
   readonly effect: Pick<Effect, 'kind' | 'desired'>
   readonly doing: string
-  readonly choose: Choice
+  readonly choose: (settings: Settings, candidates: Candidates) => readonly CloudServerGroup[]
   readonly wait: StageType['steps'][number]
 }
 
@@ -99,17 +96,13 @@ function clusterStage(type: string, { operation, fields = {}, effect, doing, cho
   return {
     type,
     steps: [
-      submitStep(type, type.toLowerCase(), async (context) => {
+      submitStep(type, async (context) => {
         const targets = await chooseTargets(context, choose)
-        const submitted = {
-          operations: targets.map((target) => ({ [operation]: { ...stageTargetFields(target), ...fields } })),
-          context: {
-            chosenServerGroups: targets,
-            [effectsKey]: targets.map((target) => effectOn(context, target, effect)),
-          },
-        }
         await checkTrafficGuards(context, { targets, doing })
-        return submitted
+        return {
+          operations: targets.map((target) => ({ [operation]: { ...stageTargetFields(target), ...fields } })),
+          context: { ...chosenNote.as(targets), [effectsKey]: targets.map((target) => effectOn(context, target, effect)) },
+        }
       }),
       monitorStep(),
       refreshServerGroups(chosenTargets),
@@ -119,34 +112,24 @@ function clusterStage(type: string, { operation, fields = {}, effect, doing, cho
   }
 }
 
-/** What the first step has chosen. */
-function chosenTargets({ stage }: TaskContext): ServerGroupTarget[] {
-  const chosen = stage.context['chosenServerGroups']
-  return Array.isArray(chosen) ? (chosen as ServerGroupTarget[]) : []
-}
-
-async function chooseTargets(context: TaskContext, choose: Choice): Promise<ServerGroupTarget[]> {
-  const settings = context.stage.context
-  const place = requireClusterPlace(settings, context)
+async function chooseTargets(context: TaskContext, choose: ClusterOperation['choose']): Promise<ServerGroupTarget[]> {
+  const settings = settingsOf(context.stage.context)
+  const place = requireClusterPlace(context.stage.context, context)
   const { provider, account, cluster } = place
-  const regions = requirePlaces(settings)
+  const regions = requirePlaces(context.stage.context)
   const groups = await context.infrastructure.cluster(place)
   if (groups === undefined) {
-    if (isTrue(settings['continueIfClusterNotFound']) || numberOf(settings['shrinkToSize']) === 0) return []
+    if (settings.continueIfClusterNotFound || settings.shrinkToSize === 0) return []
     throw new StageError([`The cluster ${cluster} was not found in the account ${account}.`])
   }
+  const kept = keptNote.in(context.stage.context)
   return regions.flatMap((region) => {
     const here = inPlace(groups, region)
     // Server groups that the enclosing deployment has created.
-    const created = textsOf(objectOf(context.read('deploy.server.groups'))[region])
-    const kept = textsOf(settings['keptServerGroups'])
+    const created = createdNote.around(context).flatMap(({ location, name }) => (location === region ? name : []))
     const candidates = withoutProtected(here, created).filter(({ name }) => !kept.includes(name))
-    return choose(settings, { groups: candidates, kept: here.length - candidates.length }).map((group) => ({
-      provider,
-      account,
-      region: group.region,
-      name: group.name,
-    }))
+    const chosen = choose(settings, { groups: candidates, kept: here.length - candidates.length })
+    return chosen.map((group) => ({ provider, account, region: group.region, name: group.name }))
   })
 }
 
@@ -186,10 +169,9 @@ function ordered(groups: readonly CloudServerGroup[], { activeFirst = false, lar
   )
 }
 
-function drainMs(settings: JsonObject): number {
-  const own = numberOf(settings['drainSeconds'])
-  const provider = stageProviderOf(settings)
+function drainMs(context: JsonObject): number {
+  const provider = stageProviderOf(context)
   // Kubernetes lets the connections of each pod drain when it ends, and an instance of this machine is down only once its own have ended.
   const isDrained = provider === kubernetes || provider === standalone.provider
-  return (own ?? (isDrained ? 0 : drainSeconds)) * 1000
+  return (settingsOf(context).drainSeconds ?? (isDrained ? 0 : usualDrainSeconds)) * 1000
 }

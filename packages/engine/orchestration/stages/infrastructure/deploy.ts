@@ -1,61 +1,51 @@
 /** `deploy`, `createServerGroup` and `cloneServerGroup`: creates server groups and hands traffic over as the strategy says. */
-import {
-  definedOf,
-  fieldOf,
-  isObject,
-  isTrue,
-  type JsonObject,
-  numberOf,
-  objectOf,
-  objectsOf,
-  textOf,
-} from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { clusterIn, type Effect, effectsKey, effectsOf } from '@fairlead/model/stage-types/effect.ts'
-import type { CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
-import type { ClusterPlace } from '@fairlead/ports/infrastructure.ts'
+import { deploy, newGroupFields } from '@fairlead/model/stage-types/infrastructure.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
+import type { CloudResult, CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
 import { artifactsSeenBy, expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { RetryableError, StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { CallStep, NewStage, StageType, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import { cancelDeployment, checkCanarySteps, describeStop, rivalOf } from './canary.ts'
 import {
+  applicationOf,
   createdClusterOf,
-  createdClustersOf,
-  createdKey,
+  createdIn,
   firstText,
-  groupsByRegion,
   kubernetes,
   locationOf,
   placesOf,
   requireAccount,
   type ServerGroupTarget,
-  serverGroupNameOf,
   stageAccountOf,
   stageProviderOf,
 } from './cloud-context.ts'
-import { monitorStep, serverGroupNamesByRegion, submitStep } from './cloud-task.ts'
+import { attempt, createdBy, isAbsence, monitorStep, submitOperations, submitStep } from './cloud-task.ts'
+import { createdNote, sourceNote, strategyNote, withoutNotes } from './notes.ts'
 import { mayRecreate, recreatedCapacity, recreateSteps } from './recreate.ts'
-import { refreshServerGroups, withoutNotes } from './server-group-operations.ts'
-import { inPlace, newestFirst, servesAsGroup } from './server-groups.ts'
+import { refreshServerGroups } from './server-group-operations.ts'
+import { createdPlaces, inPlace, newestFirst, servesAsGroup } from './server-groups.ts'
 import { failureStages, strategyStages } from './strategies.ts'
-import { newGroupOf, sourceOf, strategyKey, strategyOf } from './strategy-parts.ts'
-import { tagStep } from './tag-server-group.ts'
+import { empty, newGroupOf, sourceOf, strategyOf } from './strategy-parts.ts'
 import { waitUpStep } from './waits.ts'
-
-/** Looks for a source that must exist. */
-const sourceLookups = 3
 
 export const deployStage: StageType = {
   type: 'deploy',
-  steps: [{ name: 'checkClusters', decide: rejectMissingClusters }],
+  steps: [
+    {
+      name: 'checkClusters',
+      decide: () => {
+        throw new StageError([
+          'The stage names no server group to create: add it to "clusters", with account, region, image and capacity.',
+        ])
+      },
+    },
+  ],
   chooseSteps: (stage, execution) => (clustersOf(stage, execution).length === 0 ? deployStage.steps : []),
   beforeStages: (stage, execution) => clustersOf(stage, execution).flatMap((cluster) => deployments(stage, cluster)),
-}
-
-function rejectMissingClusters(): TaskResult {
-  throw new StageError([
-    'The stage names no server group to create: add it to "clusters", with account, region, image and capacity.',
-  ])
 }
 
 export const createServerGroupStage = creating('createServerGroup', 'createdeploy')
@@ -63,18 +53,23 @@ export const cloneServerGroupStages = ['cloneServerGroup', 'copyLastAsg'].map((t
 
 function creating(type: string, notification: string): StageType {
   const operation = type === 'createServerGroup' ? 'createServerGroup' : 'cloneServerGroup'
-  const describe = async (context: TaskContext) => ({ [operation]: await description(context, operation === 'cloneServerGroup') })
-  const recreation = recreateSteps(describe, imageIdOf)
-  const steps: Step[] = [
-    { name: 'determineSourceServerGroup', execute: determineSource, readsOnly: true, pollMs: 5000, timeoutMs: 5 * 60_000 },
-    ...recreation,
-    submitStep(operation, notification, async (context) => {
+  const describe = async (context: TaskContext) => ({ [operation]: description(context, operation === 'cloneServerGroup') })
+  const recreation = recreateSteps({ describe, imageIdOf })
+  const create = submitStep(
+    operation,
+    async (context) => {
       const operation = await describe(context)
       return { operations: [operation], context: { [effectsKey]: plannedEffects(context, operation) } }
-    }),
+    },
+    notification,
+  )
+  const steps: Step[] = [
+    { name: 'determineSourceServerGroup', execute: determineSource, readsOnly: true, timeoutMs: 5 * 60_000 },
+    ...recreation,
+    create,
     monitorStep('monitorDeploy', { expectsResult: true, read: readDeployment }),
     refreshServerGroups(created),
-    tagStep(created),
+    { name: 'tagServerGroup', timeoutMs: 5 * 60_000, execute: tag },
     advisingOnFirst(waitUpStep(created, awaitedSettings)),
     refreshServerGroups(created, 'refreshAfterWait'),
   ]
@@ -90,7 +85,12 @@ function creating(type: string, notification: string): StageType {
     onFailureStages: failureStages,
     describeFailure: describeStop,
     onCancel: cancelDeployment,
-    prepareRestart: forgetDeployment,
+    // A new start looks for its source again, and creates another server group.
+    prepareRestart(stage) {
+      const { source, 'source.given': given = source, notice: _notice, ...context } = stage.context
+      const forgotten = { ...strategyNote.as(undefined), [effectsKey]: undefined }
+      stage.context = definedOf({ ...context, ...forgotten, ...(isObject(given) && { source: given }) })
+    },
   }
 }
 
@@ -108,8 +108,6 @@ function advisingOnFirst(step: CallStep): CallStep {
   return { ...step, execute }
 }
 
-const empty = { min: 0, max: 0, desired: 0 }
-
 /** The settings with the size that the server group is created with; some strategies let it grow afterwards. */
 function initialSettings({ context }: Stage): JsonObject {
   return strategyOf(context) === 'rollingredblack' ? { ...context, capacity: empty } : context
@@ -118,22 +116,9 @@ function initialSettings({ context }: Stage): JsonObject {
 /** Where numbers of replicas make shares of the traffic, a server group has not the size that it was created with. */
 function awaitedSettings(stage: Stage): JsonObject {
   const { context } = stage
-  const isSized =
-    stageProviderOf(context) === kubernetes && (context['trafficPercent'] !== undefined || rivalOf(stage) !== undefined)
+  const hasShare = context['trafficPercent'] !== undefined || rivalOf(stage) !== undefined
+  const isSized = stageProviderOf(context) === kubernetes && hasShare
   return isSized ? { ...context, capacity: undefined } : initialSettings(stage)
-}
-
-/** A new start looks for its source again, and creates another server group. */
-function forgetDeployment(stage: Stage): void {
-  const {
-    source,
-    'source.given': given = source,
-    [strategyKey]: _chosen,
-    [effectsKey]: _effects,
-    notice: _notice,
-    ...context
-  } = stage.context
-  stage.context = { ...context, ...(isObject(given) && { source: given }) }
 }
 
 /** One stage per region of the cluster. */
@@ -146,209 +131,221 @@ function deployments(stage: Stage, cluster: JsonObject): NewStage[] {
     ...cluster,
     ...(account !== undefined && { account, credentials: account }),
   }
-  const isClone = cluster['source'] !== undefined && textOf(cluster['imageId']) === undefined && cluster['isClone'] === true
+  const isClone = cluster['source'] !== undefined && !cluster['imageId'] && cluster['isClone'] === true
   const type = isClone ? 'cloneServerGroup' : 'createServerGroup'
   const places = placesOf(context)
   if (places.length < 2) return [{ type, name: `Deploy in ${places[0] ?? 'unknown'}`, context }]
   const zones = objectOf(context['availabilityZones'])
   return places.map((region) => {
-    const place = {
-      region,
-      regions: [region],
-      ...(zones[region] !== undefined && { availabilityZones: { [region]: zones[region] } }),
-    }
-    return { type, name: `Deploy in ${region}`, context: { ...context, ...place } }
+    const own = zones[region] === undefined ? {} : { availabilityZones: { [region]: zones[region] } }
+    return { type, name: `Deploy in ${region}`, context: { ...context, region, regions: [region], ...own } }
   })
 }
 
-/** In a strategy's pipeline, the clusters are those of the stage that uses the strategy, deployed without one. */
-function clustersOf(stage: Stage, execution: Execution): JsonObject[] {
-  const parent = execution.trigger.strategy ? strategyParent(execution) : undefined
-  if (parent !== undefined) {
-    const traffic = textOf(stage.context['trafficOptions'])
-    const { strategy: _strategy, ...cluster } = parent
-    return [{ ...cluster, strategy: '', ...(traffic !== undefined && { startDisabled: traffic.toLowerCase() === 'disable' }) }]
-  }
-  const { clusters, cluster } = stage.context
-  const listed = objectsOf(clusters)
-  if (listed.length > 0) return listed
-  return isObject(cluster) ? [cluster] : []
-}
+const readStages = shape({ stages: list(shape({ id: textOf, context: objectOf })) })
 
-function strategyParent({ trigger }: Execution): JsonObject | undefined {
-  const id = fieldOf(trigger.parameters, 'parentStageId')
-  const parent = objectsOf(fieldOf(trigger['parentExecution'], 'stages')).find((stage) => stage['id'] === id)
-  return parent === undefined ? undefined : withoutNotes(objectOf(parent['context']))
+/** In a strategy's pipeline, the clusters are those of the stage that uses the strategy, deployed without one. */
+function clustersOf({ context }: Stage, { trigger }: Execution): JsonObject[] {
+  const { stages } = readStages(trigger.strategy ? trigger['parentExecution'] : undefined)
+  const parent = stages.find(({ id }) => id === trigger.parameters['parentStageId'])
+  if (parent !== undefined) {
+    const traffic = readFields(deploy.fields, context).trafficOptions?.toLowerCase()
+    const { strategy: _strategy, ...cluster } = withoutNotes(parent.context)
+    return [{ ...cluster, strategy: '', ...(traffic !== undefined && { startDisabled: traffic === 'disable' }) }]
+  }
+  const listed = objectsOf(context['clusters'])
+  return listed.length > 0 ? listed : objectsOf([context['cluster']])
 }
 
 function created({ stage: { context } }: TaskContext): ServerGroupTarget[] {
-  return groupsByRegion(context[createdKey], { provider: stageProviderOf(context), account: requireAccount(context) })
+  return createdIn(context, { provider: stageProviderOf(context), account: requireAccount(context) })
 }
 
 /** For clients: what the operation is going to create, beside what the stage has stopped. */
-function plannedEffects({ stage, execution }: TaskContext, operation: Submission['operations'][number]): readonly Effect[] {
-  const { useSourceCapacity, capacity, trafficPercent } = Object.values(operation)[0] ?? {}
+function plannedEffects(context: TaskContext, operation: Submission['operations'][number]): readonly Effect[] {
+  const { stage } = context
+  const { useSourceCapacity, capacity, trafficPercent } = readFields(newGroupFields, Object.values(operation)[0])
   const { account, region } = locationOf(stage.context)
   const source = sourceOf(stage)
-  const created = {
+  const planned = {
     kind: 'created',
     account,
     region,
     source: source?.name,
-    cluster: createdClusterOf(stage.context, textOf(stage.context['application']) ?? execution.application),
-    desired: isTrue(useSourceCapacity) ? source?.capacity.desired : numberOf(fieldOf(capacity, 'desired')),
-    percent: numberOf(trafficPercent),
+    cluster: createdClusterOf(stage.context, applicationOf(context)),
+    desired: useSourceCapacity ? source?.capacity.desired : capacity.desired,
+    percent: trafficPercent,
   } as const
-  return [...effectsOf(stage).filter(({ kind }) => kind !== 'created'), created]
+  return [...effectsOf(stage).filter(({ kind }) => kind !== 'created'), planned]
 }
 
-function readDeployment(results: readonly JsonObject[], context: TaskContext): JsonObject {
+function readDeployment(results: readonly CloudResult[], context: TaskContext): JsonObject {
   const { stage, now } = context
-  const groups = serverGroupNamesByRegion(results)
-  const names = Object.values(groups).flat()
-  const [first] = names
+  const groups = createdBy(results)
+  const [first] = groups
   const named = (effect: Effect) =>
-    names.map((name) => ({ ...effect, serverGroup: name, cluster: clusterIn(stage.context, name), atMs: now }))
+    groups.map(({ name }) => ({ ...effect, serverGroup: name, cluster: clusterIn(stage.context, name), atMs: now }))
   return {
-    'deploy.server.groups': groups,
+    ...createdNote.as(groups),
     'deploy.account.name': stageAccountOf(stage.context),
     [effectsKey]: effectsOf(stage).flatMap((effect) => (effect.kind === 'created' ? named(effect) : effect)),
     ...definedOf({
       'deploy.image': imageFields(context)['imageId'],
-      notice: results.map(({ notice }) => textOf(notice)).find(Boolean),
+      notice: results.map(({ notice }) => notice).find(Boolean),
     }),
-    ...(first !== undefined && { serverGroupName: first, asgName: first }),
+    ...(first !== undefined && { serverGroupName: first.name, asgName: first.name }),
   }
 }
+
+const sourceLookups = { key: 'source.lookups', tries: 3, pauseMs: 250 }
 
 /** The source, explicit or the newest enabled server group of the cluster, with its capacity at this moment. */
 async function determineSource(context: TaskContext): Promise<TaskResult> {
-  const { stage } = context
-  const { region } = locationOf(stage.context)
-  const required = isTrue(stage.context['useSourceCapacity'])
-  const preferred = isTrue(stage.context['preferSourceCapacity'])
-  const source = await findSource(context, region, required || preferred)
-  if (source === undefined) {
-    if (!required || preferred) return { status: 'SUCCEEDED', context: preferred ? { useSourceCapacity: false } : {} }
-    const lookups = Number(stage.context['source.lookups'] ?? 0) + 1
-    if (lookups < sourceLookups) return { status: 'RUNNING', context: { 'source.lookups': lookups }, pollMs: 250 }
-    throw new StageError([
-      'There is no server group to take the capacity from. Give "capacity" for a first deployment, or use preferSourceCapacity.',
-    ])
+  const { context: settings } = context.stage
+  const { useSourceCapacity: isRequired, preferSourceCapacity: isPreferred } = readFields(newGroupFields, settings)
+  const found = await findSource(context, isRequired || isPreferred)
+  if (found === undefined) {
+    if (!isRequired || isPreferred) return { status: 'SUCCEEDED', context: isPreferred ? { useSourceCapacity: false } : {} }
+    return attempt(context, { ...sourceLookups, mayPass: isAbsence }, () => {
+      throw new StageError([
+        'There is no server group to take the capacity from. Give "capacity" for a first deployment, or use preferSourceCapacity.',
+      ])
+    })
   }
-  const { name, account, capacity, all } = source
-  const cluster = fieldOf(all['moniker'], 'cluster')
+  const { name, account, region, capacity, isDisabled, moniker } = found
+  const source = {
+    ...objectOf(settings['source']),
+    ...{ account, region, serverGroupName: name, asgName: name, capacity, isDisabled },
+    useSourceCapacity: isRequired || isPreferred,
+    ...(servesAsGroup(found) && definedOf({ cluster: moniker?.cluster })),
+  }
+  const given = settings['source.given'] ?? settings['source'] ?? null
   return {
     status: 'SUCCEEDED',
-    context: {
-      'source.given': stage.context['source.given'] ?? stage.context['source'] ?? null,
-      source: {
-        ...objectOf(stage.context['source']),
-        account,
-        region: source.region,
-        serverGroupName: name,
-        asgName: name,
-        useSourceCapacity: required || preferred,
-        capacity,
-        isDisabled: source.isDisabled,
-        ...(servesAsGroup(source) && definedOf({ cluster })),
-      },
-      ...(preferred && { useSourceCapacity: true }),
-    },
+    context: { 'source.given': given, source, ...(isPreferred && { useSourceCapacity: true }) },
   }
 }
 
-async function findSource(context: TaskContext, region: string, byCapacity: boolean): Promise<CloudServerGroup | undefined> {
+async function findSource(context: TaskContext, byCapacity: boolean): Promise<CloudServerGroup | undefined> {
   const settings = context.stage.context
-  const given = objectOf(settings['source'])
-  const name = serverGroupNameOf(given)
-  const place = { provider: stageProviderOf(settings), account: requireAccount(settings) }
+  const place = locationOf(settings)
+  const { name, account = place.account, region = place.region, ...given } = sourceNote.in(settings)
   if (name !== undefined) {
-    const target = {
-      ...place,
-      account: textOf(given['account']) ?? place.account,
-      region: textOf(given['region']) ?? region,
-      name,
-    }
-    const found = await context.infrastructure.serverGroup(target)
-    if (found === undefined) throw new StageError([`The source ${name} was not found in ${target.account}/${target.region}.`])
+    const found = await context.infrastructure.serverGroup({ account, region, name })
+    if (found === undefined) throw new StageError([`The source ${name} was not found in ${account}/${region}.`])
     return found
   }
-  const loaded = await Promise.all(sourceClusters(context).map((each) => context.infrastructure.cluster(each)))
-  const groups = newestFirst(inPlace(loaded.find((each) => each !== undefined && each.length > 0) ?? [], region))
+  const { cluster } = given
+  const application = applicationOf(context)
+  // The cluster that the stage names as it, else that of the new server group.
+  const places =
+    cluster === undefined
+      ? createdPlaces(settings, application)
+      : [{ application: given.application ?? application, provider: place.provider, account, cluster }]
+  const loaded = await Promise.all(places.map((each) => context.infrastructure.cluster(each)))
+  const groups = newestFirst(inPlace(loaded.find((each) => each !== undefined && each.length > 0) ?? [], place.region))
   const enabled = groups.filter(({ isDisabled }) => !isDisabled)
   // A canary that is under way does not tell what serves.
-  const whole = enabled.filter(({ all }) => all['trafficPercent'] === undefined)
+  const whole = enabled.filter(({ trafficPercent }) => trafficPercent === undefined)
   const candidates = [whole, enabled, groups].find(({ length }) => length > 0) ?? []
   if (!byCapacity) return candidates[0]
   return candidates.toSorted((one, other) => other.instances.length - one.instances.length)[0]
 }
 
-/** Where the source is looked for: the cluster that the stage names as it, else that of the new server group. */
-function sourceClusters({ stage: { context }, execution }: TaskContext): ClusterPlace[] {
-  const provider = stageProviderOf(context)
-  const given = objectOf(context['source'])
-  const cluster = textOf(given['cluster'])
-  const application = textOf(context['application']) ?? execution.application
-  if (cluster === undefined) {
-    const place = { application, provider, account: requireAccount(context) }
-    return createdClustersOf(context, application).map((each) => ({ ...place, cluster: each }))
-  }
-  const account = stageAccountOf(given) ?? requireAccount(context)
-  return [{ application: textOf(given['application']) ?? application, provider, account, cluster }]
-}
-
 /** The operation: the stage's context, its source, and the image that an earlier stage has baked or found. */
-async function description(context: TaskContext, isClone: boolean): Promise<JsonObject> {
-  const settings = withoutNotes(initialSettings(context.stage))
+function description(context: TaskContext, isClone: boolean): JsonObject {
+  const { stage } = context
+  const settings = withoutNotes(initialSettings(stage))
   const { account, region } = locationOf(settings)
-  const strategy = strategyOf(context.stage.context)
-  const source = objectOf(settings['source'])
-  const { capacity: _snapshot, isDisabled: _disabled, ...reference } = source
-  const useSource = strategy !== 'rollingredblack' && strategy !== 'recreate' && isTrue(source['useSourceCapacity'])
+  const strategy = strategyOf(stage.context)
+  const { capacity: _snapshot, isDisabled: _disabled, ...reference } = objectOf(settings['source'])
+  const isOfSource = sourceNote.in(settings).useSourceCapacity
+  const useSourceCapacity = strategy !== 'rollingredblack' && strategy !== 'recreate' && isOfSource
   return {
     ...settings,
-    application: textOf(settings['application']) ?? context.execution.application,
+    application: applicationOf(context),
     credentials: account,
     account,
     region,
     ...imageFields(context),
-    ...(source['serverGroupName'] !== undefined && { source: { ...reference, useSourceCapacity: useSource } }),
-    useSourceCapacity: useSource,
-    ...(strategy === 'recreate' && recreatedCapacity(context.stage, isClone)),
+    ...(reference['serverGroupName'] !== undefined && { source: { ...reference, useSourceCapacity } }),
+    useSourceCapacity,
+    ...(strategy === 'recreate' && recreatedCapacity(stage, isClone)),
     // It must never get more than its first share.
-    ...(rivalOf(context.stage) !== undefined && { trafficPercent: 0 }),
+    ...(rivalOf(stage) !== undefined && { trafficPercent: 0 }),
   }
 }
 
+const readImage = shape({ image: shape({ imageId: [textOf, 'imageId', 'name'] }) })
+
 function imageIdOf(context: TaskContext): string | undefined {
-  const { image } = context.stage.context
-  const given = firstText(context.stage.context, 'imageId', 'image', 'amiName') ?? firstText(objectOf(image), 'imageId', 'name')
-  return given ?? textOf(imageFields(context)['imageId'])
+  const settings = context.stage.context
+  const given = firstText(settings, 'imageId', 'image', 'amiName') ?? readImage(settings).image.imageId
+  return given ?? firstText(imageFields(context), 'imageId')
 }
+
+const readDetails = list(shape({ region: textOf, imageId: [textOf, 'imageId', 'ami'], imageName: textOf }))
 
 function imageFields(context: TaskContext): JsonObject {
   const settings = context.stage.context
   if (['imageId', 'amiName', 'image'].some((key) => settings[key] !== undefined)) return {}
   const [place] = placesOf(settings)
-  const details = objectsOf(context.read('deploymentDetails'))
-  const found =
-    details.find(({ region }) => region === place) ?? details.find(({ region }) => region === 'global' || region === undefined)
-  const imageId = textOf(found?.['imageId']) ?? textOf(found?.['ami']) ?? (details.length === 0 ? builtImage(context) : undefined)
-  return imageId === undefined ? {} : { imageId, amiName: textOf(found?.['imageName']) ?? imageId }
+  const details = readDetails(context.read('deploymentDetails'))
+  const found = details.find(({ region }) => region === place) ?? details.find(({ region = 'global' }) => region === 'global')
+  const imageId = found?.imageId ?? (details.length === 0 ? builtImage(context) : undefined)
+  return imageId === undefined ? {} : { imageId, amiName: found?.imageName ?? imageId }
 }
+
+const readArtifact = shape({ type: textOf, reference: textOf })
 
 /** An image of the provider, or of a container, among the artifacts at hand; an expected artifact may name it. */
 function builtImage({ execution, stage }: TaskContext): string | undefined {
   const place = { execution, stage }
-  const expected = textOf(stage.context['imageArtifactId'])
+  const { imageArtifactId: expected } = readFields(newGroupFields, stage.context)
   if (expected !== undefined) {
-    const reference = textOf(expectedArtifactsById(place).get(expected)?.['reference'])
+    const { reference } = readArtifact(expectedArtifactsById(place).get(expected))
     if (reference !== undefined) return reference
     throw new StageError([`No image was found for the expected artifact "${expected}" (imageArtifactId).`])
   }
-  const artifacts = objectsOf(artifactsSeenBy(place))
+  const artifacts = artifactsSeenBy(place).map(readArtifact)
   const firstOf = (wanted: string) => artifacts.find(({ type }) => type === wanted)
-  const image = firstOf(`${stageProviderOf(stage.context)}/image`) ?? firstOf('docker/image')
-  return textOf(image?.['reference'])
+  return (firstOf(`${stageProviderOf(stage.context)}/image`) ?? firstOf('docker/image'))?.reference
+}
+
+/** Tags the new server group with its author and predecessor, for rollbacks. */
+async function tag(context: TaskContext): Promise<TaskResult> {
+  const { infrastructure, execution, stage } = context
+  // Tags belong to an application by the name of what they are about.
+  if (stageProviderOf(stage.context) === kubernetes) return { status: 'SKIPPED' }
+  if (!(await infrastructure.operationNames()).includes('upsertEntityTags')) return { status: 'SKIPPED' }
+  const { application } = execution
+  for (const target of created(context)) {
+    const { provider, name, account, region } = target
+    const entityRef = { cloudProvider: provider, entityType: 'servergroup', entityId: name, account, region, application }
+    const value = {
+      stageId: stage.id,
+      executionId: execution.id,
+      executionType: execution.type.toLowerCase(),
+      application,
+      user: execution.authentication.user,
+      description: execution.description ?? execution.name,
+      pipelineConfigId: execution.pipelineConfigId,
+      comments: stage.context['comments'],
+      ...definedOf({ previousServerGroup: await predecessorOf(context, target) }),
+    }
+    const tags = [{ name: 'spinnaker:metadata', namespace: 'spinnaker', value, valueType: 'object' }]
+    await submitOperations(context, `tag-${region}-${name}`, [{ upsertEntityTags: { entityRef, tags, isPartial: true } }])
+  }
+  return { status: 'SUCCEEDED' }
+}
+
+async function predecessorOf(
+  { stage, infrastructure }: TaskContext,
+  { account, provider: cloudProvider, ...target }: ServerGroupTarget,
+): Promise<JsonObject | undefined> {
+  const { name, region = target.region } = sourceNote.in(stage.context)
+  const found = name === undefined ? undefined : await infrastructure.serverGroup({ account, region, name })
+  if (found === undefined) return undefined
+  const { image, buildInfo } = found
+  return { name: found.name, imageName: image.imageName, imageId: image.imageId, cloudProvider, buildInfo }
 }

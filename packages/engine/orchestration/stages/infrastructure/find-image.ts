@@ -1,13 +1,14 @@
-import { fieldOf, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import type { CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { findImageByTags, findImageFields } from '@fairlead/model/stage-types/infrastructure.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
+import type { CloudImage } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
-import { isFalse } from '../../model.ts'
 import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
 import { requirePlaces, stageProviderOf } from './cloud-context.ts'
 import { requireClusterPlace } from './server-groups.ts'
 
 /** Words of the endpoint for the strategies by which a server group is selected. */
-const strategies: Readonly<Record<string, string>> = { NEWEST: 'newest', LARGEST: 'largest', OLDEST: 'oldest', FAIL: 'fail' }
+const strategies = new Map(['NEWEST', 'LARGEST', 'OLDEST', 'FAIL'].map((name) => [name, name.toLowerCase()]))
 
 export const findImageStages: readonly StageType[] = ['findImage', 'findImageFromCluster', 'findAmi', 'findImageFromTags'].map(
   (type) => {
@@ -17,81 +18,65 @@ export const findImageStages: readonly StageType[] = ['findImage', 'findImageFro
 )
 
 async function findImage(context: TaskContext): Promise<TaskResult> {
-  const { stage } = context
-  const place = requireClusterPlace(stage.context, context)
-  const { provider, account, cluster } = place
-  const selection = textOf(stage.context['selectionStrategy']) ?? 'NEWEST'
-  const target = textOf(fieldOf(strategies, selection))
+  const { context: settings } = context.stage
+  const place = requireClusterPlace(settings, context)
+  const { selectionStrategy, onlyEnabled } = readFields(findImageFields, settings)
+  const target = strategies.get(selectionStrategy)
   if (target === undefined)
-    throw new StageError([`The selection strategy "${selection}" is unknown: use ${Object.keys(strategies).join(', ')}.`])
-  const onlyEnabled = !isFalse(stage.context['onlyEnabled'])
+    throw new StageError([`The selection strategy "${selectionStrategy}" is unknown: use ${[...strategies.keys()].join(', ')}.`])
   const details: JsonObject[] = []
-  for (const region of requirePlaces(stage.context)) {
-    const wanted = { ...place, region, target, onlyEnabled, validateOldest: false }
-    const group = await context.infrastructure.target(wanted)
+  for (const region of requirePlaces(settings)) {
+    const group = await context.infrastructure.target({ ...place, region, target, onlyEnabled, validateOldest: false })
     if (group === undefined) {
       throw new StageError([
-        `There is no ${onlyEnabled ? 'enabled ' : ''}server group of the cluster ${cluster} in ${account}/${region}` +
+        `There is no ${onlyEnabled ? 'enabled ' : ''}server group of the cluster ${place.cluster} in ${place.account}/${region}` +
           `${onlyEnabled ? '. Set onlyEnabled to false to accept disabled ones' : ''}.`,
       ])
     }
-    const { image } = group
-    details.push(detailOf(image, { region, provider, stage: stage.refId, group }))
+    const of = { sourceServerGroup: group.name, buildInfo: group.buildInfo }
+    details.push({ ...group.image.all, ...detailOf(group.image, region, context), ...of })
   }
   return found(details)
 }
 
 function detailOf(
-  image: JsonObject,
-  { region, provider, stage, group }: { region: string; provider: string; stage: string; group?: CloudServerGroup },
+  { imageId, imageName = imageId }: Pick<CloudImage, 'imageId' | 'imageName'>,
+  region: string,
+  { stage }: TaskContext,
 ): JsonObject {
-  const imageId = textOf(image['imageId']) ?? textOf(image['ami']) ?? textOf(image['name'])
-  const imageName = textOf(image['imageName']) ?? textOf(image['name']) ?? imageId
-  return {
-    ...image,
-    imageId,
-    ami: imageId,
-    imageName,
-    region,
-    cloudProvider: provider,
-    refId: stage,
-    ...(group !== undefined && { sourceServerGroup: group.name, buildInfo: group.buildInfo }),
-  }
+  const cloudProvider = stageProviderOf(stage.context)
+  return { imageId, ami: imageId, imageName, region, cloudProvider, refId: stage.refId }
 }
 
-function found(details: readonly JsonObject[]): TaskResult {
-  const artifacts = details.map(({ imageId, imageName, region, cloudProvider }) => ({
+function found(deploymentDetails: readonly JsonObject[]): TaskResult {
+  const artifacts = deploymentDetails.map(({ imageId, imageName, region, cloudProvider }) => ({
     type: `${String(cloudProvider)}/image`,
     name: imageName,
     reference: imageId,
     location: region,
   }))
-  return {
-    status: 'SUCCEEDED',
-    context: { amiDetails: details },
-    outputs: { deploymentDetails: details, amiDetails: details, artifacts },
-  }
+  const amiDetails = deploymentDetails
+  return { status: 'SUCCEEDED', context: { amiDetails }, outputs: { deploymentDetails, amiDetails, artifacts } }
 }
 
 async function findByTags(context: TaskContext): Promise<TaskResult> {
-  const { stage } = context
-  const name = textOf(stage.context['packageName'])
-  const provider = stageProviderOf(stage.context)
-  if (name === undefined) throw new StageError(['The stage names no package: set "packageName".'])
-  const tags = Object.fromEntries(Object.entries(objectOf(stage.context['tags'])).map(([tag, value]) => [tag, String(value)]))
+  const { context: settings } = context.stage
+  const { packageName: text, tags: given } = readFields(findImageByTags.fields, settings)
+  if (text === undefined) throw new StageError(['The stage names no package: set "packageName".'])
+  const provider = stageProviderOf(settings)
+  const tags = Object.fromEntries(Object.entries(given).map(([tag, value]) => [tag, String(value)]))
   const details: JsonObject[] = []
-  for (const region of requirePlaces(stage.context)) {
-    const images = await context.infrastructure.images({ provider, text: name, region, tags })
+  for (const region of requirePlaces(settings)) {
+    const images = await context.infrastructure.images({ provider, text, region, tags })
     const [newest] = images.toSorted((one, other) => createdAt(other) - createdAt(one))
-    if (newest === undefined) throw new StageError([`There is no image of "${name}" with these tags in ${region}.`])
-    const ids = objectOf(newest['amis'])[region]
-    const imageId = Array.isArray(ids) ? textOf(ids[0]) : textOf(newest['imageId'])
-    const { imageName } = newest
-    details.push(detailOf({ imageId: imageId ?? imageName, imageName }, { region, provider, stage: stage.refId }))
+    if (newest === undefined) throw new StageError([`There is no image of "${text}" with these tags in ${region}.`])
+    const { amis, imageName } = newest
+    const imageId = amis.find(({ location }) => location === region)?.name ?? newest.imageId
+    details.push(detailOf({ imageId: imageId ?? imageName, imageName }, region, context))
   }
   return found(details)
 }
 
-function createdAt(image: JsonObject): number {
-  return Date.parse(String(objectOf(image['attributes'])['creationDate'] ?? '')) || 0
+function createdAt({ attributes }: CloudImage): number {
+  return Date.parse(attributes.creationDate ?? '') || 0
 }

@@ -1,30 +1,49 @@
 /** `runJob` and `destroyJob`: programs that run once on the infrastructure (docs/contracts/infrastructure.md#jobs). */
-import { definedOf, fieldOf, type JsonObject, numberOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { definedOf, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
+import { stageFields, waitsForCompletion } from '@fairlead/model/stage-types/common.ts'
+import { jobName, propertyFile } from '@fairlead/model/stage-types/infrastructure.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
+import type { CloudJob, CloudResult } from '@fairlead/ports/cloud-values.ts'
 import type { JobPlace } from '@fairlead/ports/infrastructure.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
-import { isFalse, type Stage } from '../../model.ts'
-import { inheritedContext, type StageType, type Step, type TaskContext } from '../stage-type.ts'
-import { cloudPlaceFields, placesOf, requireAccount, requirePlaces, stageAccountOf, stageProviderOf } from './cloud-context.ts'
+import type { Stage, StagePlace } from '../../model.ts'
+import { inheritedContext, type StageType, type Step, type TaskContext, type TaskResult } from '../stage-type.ts'
+import {
+  applicationOf,
+  cloudPlaceFields,
+  placesOf,
+  requireAccount,
+  requirePlaces,
+  stageAccountOf,
+  stageProviderOf,
+} from './cloud-context.ts'
 import { hourMs, monitorStep, pauseFor, refreshStep, submitStep } from './cloud-task.ts'
-import { withoutNotes } from './server-group-operations.ts'
+import { jobsNote, withoutNotes } from './notes.ts'
 
-const wait: Step = { name: 'waitOnJobCompletion', timeoutMs: 2 * hourMs, timeoutFollowsStage: true, execute: waitForJob }
+/** @param execute Looks at the job once */
+export function waitJobStep(execute: (context: TaskContext) => Promise<TaskResult>): Step {
+  return { name: 'waitOnJobCompletion', timeoutMs: 2 * hourMs, timeoutFollowsStage: true, execute }
+}
+
+export function waitsForJob(context: JsonObject): boolean {
+  return readFields([waitsForCompletion], context).waitForCompletion
+}
 
 export const runJobStage: StageType = {
   type: 'runJob',
   steps: [
-    submitStep('runJob', 'runjob', ({ stage, execution }) => ({
+    submitStep('runJob', ({ stage, execution }) => ({
       operations: [{ runJob: { application: execution.application, ...withoutNotes(stage.context) } }],
     })),
     monitorStep('monitorDeploy', { expectsResult: true, read: readJobs }),
-    wait,
+    waitJobStep(waitForJob),
   ],
-  chooseSteps: ({ context }) => (isFalse(context['waitForCompletion']) ? runJobStage.steps.slice(0, 2) : runJobStage.steps),
+  chooseSteps: ({ context }) => (waitsForJob(context) ? runJobStage.steps : runJobStage.steps.slice(0, 2)),
   prepareRestart: keepJobResults,
   /** A cancelled stage leaves no job running. */
   async onCancel(context) {
-    const job = jobOf(context)
+    const [job] = jobsOf(context)
     if (job !== undefined) await context.infrastructure.removeJob(job)
   },
 }
@@ -38,10 +57,9 @@ export const runCommandStage: StageType = {
     const account = stageAccountOf(settings) ?? standalone.account
     const [region = standalone.region] = placesOf(settings)
     const place = cloudPlaceFields({ provider: standalone.provider, account, region })
+    const { stageTimeoutMs } = readFields(stageFields, settings)
     // The end of the stage alone would leave the command running.
-    const runtimeLimitSecs = isFalse(settings['waitForCompletion'])
-      ? undefined
-      : Math.ceil((numberOf(settings['stageTimeoutMs']) || 2 * hourMs) / 1000)
+    const runtimeLimitSecs = waitsForJob(settings) ? Math.ceil((stageTimeoutMs || 2 * hourMs) / 1000) : undefined
     return [{ type: 'runJob', name: stage.name, context: { ...definedOf({ runtimeLimitSecs }), ...settings, ...place } }]
   },
 }
@@ -49,13 +67,13 @@ export const runCommandStage: StageType = {
 export const destroyJobStage: StageType = {
   type: 'destroyJob',
   steps: [
-    submitStep('destroyJob', 'destroyjob', ({ stage }) => ({ operations: [{ destroyJob: withoutNotes(stage.context) }] })),
+    submitStep('destroyJob', ({ stage }) => ({ operations: [{ destroyJob: withoutNotes(stage.context) }] })),
     monitorStep(),
-    refreshStep('forceCacheRefresh', 'Job', ({ stage }) =>
-      placesOf(stage.context).map((region) => ({
-        jobName: stage.context['jobName'] ?? stage.context['jobId'],
+    refreshStep('forceCacheRefresh', 'Job', ({ stage: { context } }) =>
+      placesOf(context).map((region) => ({
+        ...readFields([jobName], context),
         region,
-        account: stageAccountOf(stage.context),
+        account: stageAccountOf(context),
         evict: true,
       })),
     ),
@@ -69,53 +87,44 @@ export function keepJobResults(stage: Stage): void {
   stage.context = { ...context, restartDetails: { ...objectOf(context['restartDetails']), ...results } }
 }
 
-export function readJobs(results: readonly JsonObject[]): JsonObject {
-  const jobs: Record<string, string[]> = {}
-  for (const result of results) {
-    for (const [location, names] of Object.entries(objectOf(result['deployedNamesByLocation'])))
-      jobs[location] = [...(jobs[location] ?? []), ...textsOf(names)]
-  }
-  return { 'deploy.jobs': jobs }
+export function readJobs(results: readonly CloudResult[]): JsonObject {
+  return jobsNote.as(results.flatMap(({ jobs }) => jobs))
 }
 
-function jobOf({ stage, execution }: TaskContext): JobPlace | undefined {
-  const [[location, names] = ['', []]] = Object.entries(objectOf(stage.context['deploy.jobs']))
-  const [name] = textsOf(names)
-  if (name === undefined) return undefined
-  const application = textOf(stage.context['application']) ?? execution.application
-  return { application, account: requireAccount(stage.context), location, name }
+/** Jobs that the stage has started. */
+export function jobsOf(place: StagePlace): JobPlace[] {
+  const { context } = place.stage
+  return jobsNote.in(context).map((job) => ({ ...job, application: applicationOf(place), account: requireAccount(context) }))
 }
 
-async function waitForJob(context: TaskContext): ReturnType<Extract<Step, { execute: unknown }>['execute']> {
-  const job = jobOf(context)
-  if (job === undefined)
-    throw new StageError([
-      `${stageProviderOf(context.stage.context)} started no job in ${requirePlaces(context.stage.context)[0]}.`,
-    ])
+/** What clients read about a job. */
+export function shownOf({ all }: CloudJob): JsonObject {
+  return { jobStatus: all, completionDetails: all['completionDetails'] }
+}
+
+async function waitForJob(context: TaskContext): Promise<TaskResult> {
+  const { context: settings } = context.stage
+  const [job] = jobsOf(context)
+  if (job === undefined) throw new StageError([`${stageProviderOf(settings)} started no job in ${requirePlaces(settings)[0]}.`])
   const status = await context.infrastructure.job(job)
-  const shown = { jobStatus: status, completionDetails: status['completionDetails'] }
-  const state = textOf(status['jobState'])
-  if (state === 'Failed') return { status: 'TERMINAL', context: { ...shown, exception: failureOf(job.name, status) } }
-  if (state !== 'Succeeded') return { status: 'RUNNING', context: shown, pollMs: pauseFor(context) }
+  const shown = shownOf(status)
+  if (status.jobState === 'Failed') return { status: 'TERMINAL', context: { ...shown, exception: failureOf(job.name, status) } }
+  if (status.jobState !== 'Succeeded') return { status: 'RUNNING', context: shown, pollMs: pauseFor(context) }
   const properties = await loadProperties(context, job)
-  return { status: 'SUCCEEDED', context: { ...shown, ...properties }, outputs: { jobStatus: status, ...properties } }
+  return { status: 'SUCCEEDED', context: { ...shown, ...properties }, outputs: { jobStatus: status.all, ...properties } }
 }
 
 /** The properties that the job has written to the file that the stage names. */
-async function loadProperties(context: TaskContext, job: JobPlace): Promise<JsonObject> {
-  const file = textOf(context.stage.context['propertyFile'])
+async function loadProperties({ stage, infrastructure }: TaskContext, job: JobPlace): Promise<JsonObject> {
+  const { propertyFile: file } = readFields([propertyFile], stage.context)
   if (file === undefined) return {}
-  const properties = await context.infrastructure.jobProperties({ ...job, file })
-  if (properties === undefined) {
-    throw new StageError([`The job left no properties in "${file}". Write them as lines of the form name=value, or as JSON.`])
-  }
-  return { ...properties, propertyFileContents: properties }
+  const properties = await infrastructure.jobProperties({ ...job, file })
+  if (properties !== undefined) return { ...properties, propertyFileContents: properties }
+  throw new StageError([`The job left no properties in "${file}". Write them as lines of the form name=value, or as JSON.`])
 }
 
-function failureOf(name: string, status: JsonObject): JsonObject {
-  const details = objectOf(status['completionDetails'])
-  const reason = textOf(details['message']) ?? textOf(details['reason']) ?? textOf(fieldOf(status['failureDetails'], 'message'))
-  const code = details['exitCode']
-  const how = code === undefined || code === null ? '' : ` with exit code ${String(code)}`
-  return failureRecord('JobFailed', [`The job ${name} failed${how}.${reason === undefined ? '' : ` ${reason}`}`])
+function failureOf(name: string, { completionDetails: { message, reason, exitCode }, failureDetails }: CloudJob): JsonObject {
+  const why = message ?? reason ?? (typeof failureDetails === 'object' ? failureDetails.message : undefined)
+  const how = exitCode === undefined ? '' : ` with exit code ${exitCode}`
+  return failureRecord('JobFailed', [`The job ${name} failed${how}.${why === undefined ? '' : ` ${why}`}`])
 }

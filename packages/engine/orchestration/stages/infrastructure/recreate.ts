@@ -1,66 +1,66 @@
-import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { maybe, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
-import { type Effect, effectsKey } from '@fairlead/model/stage-types/effect.ts'
-import { type CloudCapacity, type CloudServerGroup, toCapacity } from '@fairlead/ports/cloud-values.ts'
+import { effectsKey } from '@fairlead/model/stage-types/effect.ts'
+import { type CloudServerGroup, type CloudVolume, toVolumes } from '@fairlead/ports/cloud-values.ts'
 import { hasOneWriter } from '@fairlead/ports/image-file.ts'
 import { StageError } from '../../machine/failure.ts'
-import { isFalse, type Stage } from '../../model.ts'
+import type { Stage } from '../../model.ts'
 import type { NewStage, Step, Submission, TaskContext, TaskResult } from '../stage-type.ts'
 import {
-  createdClustersOf,
+  applicationOf,
   effectOn,
-  firstText,
   locationOf,
   type ServerGroupTarget,
-  serverGroupNameOf,
   stageProviderOf,
   stageTargetFields,
 } from './cloud-context.ts'
 import { minuteMs, monitorStep, preview, submitStep } from './cloud-task.ts'
+import { type Former, sourceNote, stoppedNote, strategyNote } from './notes.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
-import { inPlace } from './server-groups.ts'
-import { type StrategyPlace, serverGroupStage, sourceOf, strategyKey, strategyOf } from './strategy-parts.ts'
+import { createdPlaces, inPlace, readShares } from './server-groups.ts'
+import {
+  destroyLatest,
+  disableStage,
+  empty,
+  type StrategyPlace,
+  startStages,
+  stopStages,
+  strategyOf,
+  strategySettingsOf,
+} from './strategy-parts.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { waitEmptyStep } from './waits.ts'
 
-/** A server group as it was before it was stopped. */
-interface Stopped {
-  readonly name: string
-  readonly capacity: CloudCapacity
-  readonly isDisabled: boolean
+interface Creation {
+  /** What is going to be submitted. */
+  readonly describe: (context: TaskContext) => Promise<Submission['operations'][number]>
+  /** Undefined: a clone keeps the image of its source. */
+  readonly imageIdOf: (context: TaskContext) => string | undefined
 }
 
-/** Outlives a restart of the stage: what an earlier attempt has stopped shows its size no more. */
-const stoppedKey = 'source.stopped'
-const empty: CloudCapacity = { min: 0, max: 0, desired: 0 }
-
-/** Ahead of the creation. @param describe What that is going to submit @param imageIdOf Undefined: a clone keeps the image of its source */
-export function recreateSteps(
-  describe: (context: TaskContext) => Promise<Submission['operations'][number]>,
-  imageIdOf: (context: TaskContext) => string | undefined,
-): readonly Step[] {
+/** Ahead of the creation. */
+export function recreateSteps(creation: Creation): readonly Step[] {
   return [
-    {
-      name: 'planStop',
-      readsOnly: true,
-      timeoutMs: 5 * minuteMs,
-      execute: (context) => planStop(context, describe, imageIdOf(context)),
-    },
-    submitStep('stopServerGroups', 'stopservergroups', async ({ stage }) => ({
-      operations: stoppedOf(stage.context).flatMap(({ name }): Submission['operations'] => {
-        const target = stageTargetFields({ ...locationOf(stage.context), name })
-        return [{ disableServerGroup: target }, { resizeServerGroup: { ...target, capacity: empty } }]
-      }),
+    { name: 'planStop', readsOnly: true, timeoutMs: 5 * minuteMs, execute: (context) => planStop(context, creation) },
+    submitStep('stopServerGroups', (context) => ({
+      operations: stoppedTargets(context)
+        .map(stageTargetFields)
+        .flatMap((target): Submission['operations'] => [
+          { disableServerGroup: target },
+          { resizeServerGroup: { ...target, capacity: empty } },
+        ]),
     })),
-    monitorStep('monitorStop', { read: (_results, context) => ({ [effectsKey]: stops(context) }) }),
+    monitorStep('monitorStop', {
+      read: (_results, context) => ({
+        [effectsKey]: stoppedTargets(context).map((target) =>
+          effectOn(context, target, { kind: 'resized', desired: 0, atMs: context.now }),
+        ),
+      }),
+    }),
     waitEmptyStep(stoppedTargets),
     refreshServerGroups(stoppedTargets, 'refreshAfterStop'),
   ]
-}
-
-function stops(context: TaskContext): Effect[] {
-  const effect = { kind: 'resized', desired: 0, atMs: context.now } as const
-  return stoppedTargets(context).map((target) => effectOn(context, target, effect))
 }
 
 /** Whether the steps are of use: the strategy is given, or volumes may choose it. */
@@ -69,167 +69,101 @@ export function mayRecreate(context: JsonObject): boolean {
   return strategy === 'recreate' || (strategy === 'none' && stageProviderOf(context) === standalone.provider)
 }
 
-async function planStop(
-  context: TaskContext,
-  describe: (context: TaskContext) => Promise<Submission['operations'][number]>,
-  imageId: string | undefined,
-): Promise<TaskResult> {
-  const { stage } = context
-  const isGiven = strategyOf(stage.context) === 'recreate'
-  const volume = isGiven ? undefined : await volumeOfOneWriter(context, imageId)
+async function planStop(context: TaskContext, { describe, imageIdOf }: Creation): Promise<TaskResult> {
+  const { context: settings } = context.stage
+  const isGiven = strategyOf(settings) === 'recreate'
+  const volume = isGiven ? undefined : (await volumesOf(context, imageIdOf(context))).find(hasOneWriter)?.name
   if (!isGiven && volume === undefined) return { status: 'SUCCEEDED' }
   const stopped = await groupsToStop(context)
-  const targets = stopped.filter(({ isDisabled }) => !isDisabled).map(({ name }) => ({ ...locationOf(stage.context), name }))
-  await checkTrafficGuards(context, { targets, doing: 'stopping' })
+  const serving = stopped.filter(({ isDisabled }) => !isDisabled)
+  await checkTrafficGuards(context, { targets: toTargets(context, serving), doing: 'stopping' })
   // What would be refused afterwards is refused while the former version still serves.
   const errors = stopped.length === 0 ? [] : ((await preview(context, [await describe(context)])) ?? [])
   if (errors.length > 0) throw new StageError(errors)
-  return { status: 'SUCCEEDED', context: { ...notesOf(stopped, volume), ...sourceWithSize(stage, stopped) } }
-}
-
-function notesOf(stopped: readonly Stopped[], volume: string | undefined): JsonObject {
   const names = stopped.map(({ name }) => name).join(' and ')
   const effect = names === '' ? 'nothing runs in the cluster yet' : `${names} ends before the new server group starts`
+  // An earlier attempt may have taken the instances of the source.
+  const source = stopped.find(({ name }) => name === sourceNote.in(settings).name)
   return {
-    [strategyKey]: 'recreate',
-    [stoppedKey]: stopped,
-    ...(volume !== undefined && { notice: `The strategy is recreate, as the volume "${volume}" has one writer: ${effect}.` }),
+    status: 'SUCCEEDED',
+    context: {
+      ...strategyNote.as('recreate'),
+      ...stoppedNote.as(stopped),
+      ...(volume !== undefined && { notice: `The strategy is recreate, as the volume "${volume}" has one writer: ${effect}.` }),
+      ...(source && {
+        source: { ...objectOf(settings['source']), capacity: source.capacity, isDisabled: source.isDisabled },
+      }),
+    },
   }
 }
 
-/** An earlier attempt may have taken the instances of the source. */
-function sourceWithSize({ context }: Stage, stopped: readonly Stopped[]): JsonObject {
-  const source = objectOf(context['source'])
-  const found = stopped.find(({ name }) => name === serverGroupNameOf(source))
-  return found === undefined ? {} : { source: { ...source, capacity: found.capacity, isDisabled: found.isDisabled } }
-}
+const readImage = shape({ volumes: maybe(toVolumes), imageAccount: textOf })
 
-/** Name of a volume of the program to be deployed; undefined where nothing tells of one. */
-async function volumeOfOneWriter(context: TaskContext, imageId: string | undefined): Promise<string | undefined> {
-  const { context: settings } = context.stage
-  const volumes = Array.isArray(settings['volumes']) ? objectsOf(settings['volumes']) : await knownVolumes(context, imageId)
-  return textOf(volumes.find(isOfOneWriter)?.['name'])
-}
-
-function isOfOneWriter({ shared, writers }: JsonObject): boolean {
-  return hasOneWriter({ shared: isTrue(shared), writers: writers === 'many' ? 'many' : 'one' })
-}
-
-/** Those of the image; a clone without an image of its own has those of its source. */
-async function knownVolumes(context: TaskContext, imageId: string | undefined): Promise<JsonObject[]> {
-  const { stage } = context
+/** Those of the program, else of the image; a clone without an image of its own has those of its source. */
+async function volumesOf(context: TaskContext, imageId: string | undefined): Promise<readonly CloudVolume[]> {
+  const { infrastructure, stage } = context
+  const { volumes, imageAccount } = readImage(stage.context)
+  if (volumes !== undefined) return volumes
   const place = locationOf(stage.context)
-  const source = sourceOf(stage)?.name
   if (imageId === undefined) {
-    const { account = place.account, region = place.region } = objectOf(stage.context['source'])
-    const target = { ...place, account: String(account), region: String(region), name: source ?? '' }
-    return source === undefined ? [] : volumesOf((await context.infrastructure.serverGroup(target))?.all)
+    const { name, account = place.account, region = place.region } = sourceNote.in(stage.context)
+    return name === undefined ? [] : ((await infrastructure.serverGroup({ account, region, name }))?.volumes ?? [])
   }
-  const accounts = [place.account, ...[firstText(stage.context, 'imageAccount')].filter((each) => each !== undefined)]
-  for (const account of accounts) {
-    const { provider, region } = place
-    const image = await context.infrastructure.image({ provider, account, region, name: imageId })
-    if (image !== undefined) return volumesOf(image)
+  for (const account of [place.account, ...(imageAccount === undefined ? [] : [imageAccount])]) {
+    const image = await infrastructure.image({ ...place, account, name: imageId })
+    if (image !== undefined) return image.volumes
   }
   return []
 }
 
-function volumesOf(view: JsonObject | undefined): JsonObject[] {
-  return objectsOf(view?.['volumes'])
-}
-
 /** Whether two server groups have a volume in common that only one of them may write. */
 export function shareVolume(one: CloudServerGroup, other: CloudServerGroup): boolean {
-  const names = new Set(volumesOf(other.all).map(({ name }) => name))
-  return volumesOf(one.all).some((volume) => isOfOneWriter(volume) && names.has(volume['name']))
+  return one.volumes.some((volume) => hasOneWriter(volume) && other.volumes.some(({ name }) => name === volume.name))
 }
 
 /** Whatever serves or runs in the cluster. */
-async function groupsToStop(context: TaskContext): Promise<Stopped[]> {
-  const { stage, execution } = context
-  const { provider, account, region } = locationOf(stage.context)
-  const application = textOf(stage.context['application']) ?? execution.application
-  const before = stoppedOf(stage.context)
-  const loaded = await Promise.all(
-    createdClustersOf(stage.context, application).map((cluster) =>
-      context.infrastructure.cluster({ application, provider, account, cluster }),
-    ),
+async function groupsToStop(context: TaskContext): Promise<Former[]> {
+  const { context: settings } = context.stage
+  const before = stoppedNote.in(settings)
+  const places = createdPlaces(settings, applicationOf(context))
+  const loaded = await Promise.all(places.map((place) => context.infrastructure.cluster(place)))
+  const here = inPlace(
+    loaded.flatMap((groups) => groups ?? []),
+    locationOf(settings).region,
   )
-  const all = loaded.flatMap((groups) => groups ?? [])
-  const here = inPlace(all, region)
   const serves = here.some(({ isDisabled, instances }) => !isDisabled && instances.length > 0)
-  return here.flatMap((group) => {
-    const { name, capacity, isDisabled, instances } = group
+  return here.flatMap(({ name, capacity, isDisabled, instances, serverGroupManagers: [manager] }) => {
     if (isDisabled && instances.length === 0 && capacity.desired === 0)
       return serves ? [] : before.filter((each) => each.name === name)
-    refuseManaged(group)
-    return [{ name, capacity, isDisabled }]
+    if (manager?.name === undefined) return [{ name, capacity, isDisabled }]
+    throw new StageError([
+      `${name} belongs to ${manager.name}, which would start its pods again: deploy the manifest of that one with "strategy: {type: Recreate}".`,
+    ])
   })
 }
 
-function refuseManaged({ name, all }: CloudServerGroup): void {
-  const manager = fieldOf(objectsOf(all['serverGroupManagers'])[0], 'name')
-  if (manager === undefined) return
-  throw new StageError([
-    `${name} belongs to ${String(manager)}, which would start its pods again: deploy the manifest of that one with "strategy: {type: Recreate}".`,
-  ])
+function toTargets({ stage }: TaskContext, groups: readonly Former[]): ServerGroupTarget[] {
+  return groups.map(({ name }) => ({ ...locationOf(stage.context), name }))
 }
 
-function stoppedOf(context: JsonObject): Stopped[] {
-  return objectsOf(context[stoppedKey]).map(({ name, capacity, isDisabled }) => ({
-    name: String(name),
-    capacity: toCapacity(objectOf(capacity)),
-    isDisabled: isTrue(isDisabled),
-  }))
-}
-
-function stoppedTargets({ stage }: TaskContext): ServerGroupTarget[] {
-  return stoppedOf(stage.context).map(({ name }) => ({ ...locationOf(stage.context), name }))
+function stoppedTargets(context: TaskContext): ServerGroupTarget[] {
+  return toTargets(context, stoppedNote.in(context.stage.context))
 }
 
 /** The size that the source had before it was stopped, where the new server group is to have it. */
 export function recreatedCapacity({ context }: Stage, isClone: boolean): JsonObject {
-  const source = objectOf(context['source'])
-  const takesAll = isTrue(source['useSourceCapacity'])
-  if (!isObject(source['capacity']) || !(takesAll || isClone)) return {}
-  return { capacity: { ...source['capacity'], ...(takesAll ? {} : objectOf(context['capacity'])) } }
+  const { useSourceCapacity: takesAll, capacity } = sourceNote.in(context)
+  if (capacity === undefined || !(takesAll || isClone)) return {}
+  return { capacity: takesAll ? capacity : { ...capacity, ...definedOf(readShares(context).capacity) } }
 }
 
 /** Stages in order: the new one ends, then what served before starts and serves again. @param deployed Undefined: it was not created */
-export function takeBackStages({ context }: Stage, place: StrategyPlace, deployed: string | undefined): NewStage[] {
-  const { onFailure, destroyLatest } = objectOf(context['rollback'])
-  const isRollback = !isFalse(onFailure)
-  const restored = isRollback ? stoppedOf(context).filter(({ isDisabled }) => !isDisabled) : []
-  const [disable, stop] = deployed === undefined ? [] : stopStages(deployed, place)
+export function takeBackStages(stage: Stage, place: StrategyPlace, deployed: string | undefined): NewStage[] {
+  const isRollback = strategySettingsOf(stage).rollback.onFailure
+  const restored = isRollback ? stoppedNote.in(stage.context).filter(({ isDisabled }) => !isDisabled) : []
   return [
-    ...(disable === undefined ? [] : [disable]),
-    ...(stop === undefined || restored.length === 0 ? [] : [stop]),
+    ...(deployed === undefined ? [] : restored.length === 0 ? [disableStage(place, deployed)] : stopStages(deployed, place)),
     ...restored.flatMap(({ name, capacity }) => startStages(name, capacity, place)),
-    ...(deployed !== undefined && isRollback && isTrue(destroyLatest)
-      ? [serverGroupStage('destroyServerGroup', 'Destroy', place, deployed, { skipDisableBeforeDestroy: true })]
-      : []),
-  ]
-}
-
-/** What the stages of single server groups submit: operations have their names. */
-export function toOperations(stages: readonly NewStage[]): Submission['operations'] {
-  return stages.map(({ type, context }) => ({ [type]: context }))
-}
-
-type Place = Pick<StrategyPlace, 'common'>
-
-/** It starts without traffic, which it gets once its instances are up. */
-export function startStages(name: string, capacity: CloudCapacity, place: Place, settings: JsonObject = {}): NewStage[] {
-  return [
-    serverGroupStage('resizeServerGroup', 'Start', place, name, { capacity }),
-    serverGroupStage('enableServerGroup', 'Enable', place, name, settings),
-  ]
-}
-
-/** The last stage ends once its processes have. */
-export function stopStages(name: string, place: Place): [disable: NewStage, stop: NewStage] {
-  return [
-    serverGroupStage('disableServerGroup', 'Disable', place, name),
-    serverGroupStage('resizeServerGroup', 'Stop', place, name, { capacity: empty }),
+    ...(deployed !== undefined && isRollback ? destroyLatest(stage, place, deployed) : []),
   ]
 }

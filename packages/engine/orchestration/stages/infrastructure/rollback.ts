@@ -1,33 +1,27 @@
-import {
-  definedOf,
-  fieldOf,
-  isObject,
-  isTrue,
-  type JsonObject,
-  numberOf,
-  objectOf,
-  objectsOf,
-  textOf,
-  withoutNulls,
-} from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
-import { type CloudServerGroup, toCapacity } from '@fairlead/ports/cloud-values.ts'
+import { rollbackCluster, rollbackServerGroup } from '@fairlead/model/stage-types/infrastructure.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
+import type { CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
+import type { Stage } from '../../model.ts'
 import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
 import { cloudPlaceFields, locationOf, requirePlaces, stageProviderOf } from './cloud-context.ts'
 import { submitOperations } from './cloud-task.ts'
-import { shareVolume, startStages, stopStages, toOperations } from './recreate.ts'
+import { readRollback } from './notes.ts'
+import { shareVolume } from './recreate.ts'
 import { inPlace, newestFirst, requireClusterPlace, requireServerGroup } from './server-groups.ts'
-import { serverGroupStage } from './strategy-parts.ts'
+import { disableStage, serverGroupStage, startStages, stopStages, toOperations } from './strategy-parts.ts'
 
 export const rollbackServerGroupStage: StageType = {
   type: 'rollbackServerGroup',
   steps: [{ name: 'planRollback', execute: planRollback, readsOnly: true, timeoutMs: 5 * 60_000 }],
-  afterStages: ({ context }) => inSequence(rollbackStages(context)),
-  onFailureStages: ({ context }) => inSequence(giveBackStages(context)),
+  afterStages: (stage) => inSequence(rollbackStages(stage)),
+  onFailureStages: (stage) => inSequence(giveBackStages(stage)),
   onCancel: async (context) => {
-    const operations = toOperations(giveBackStages(context.stage.context))
+    const operations = toOperations(giveBackStages(context.stage))
     if (operations.length === 0) return
     await submitOperations(context, 'abortRollback', operations, stageProviderOf(context.stage.context))
   },
@@ -37,61 +31,52 @@ export const rollbackClusterStage: StageType = {
   type: 'rollbackCluster',
   steps: [{ name: 'determineRollbackCandidates', execute: determineCandidates, readsOnly: true, timeoutMs: 5 * 60_000 }],
   afterStages: ({ context }) => {
-    const pause = numberOf(context['waitTimeBetweenRegions']) ?? 0
-    const rollbacks = objectsOf(context['rollbacks'])
+    const { waitTimeBetweenRegions: pause } = readFields(rollbackCluster.fields, context)
     return inSequence(
-      rollbacks.flatMap((rollback, index): NewStage[] => [
+      objectsOf(context['rollbacks']).flatMap((rollback, index): NewStage[] => [
         ...(index > 0 ? pauseOf(pause) : []),
-        { type: typeOfRollback(rollback), name: `Roll back in ${rollback['region']}`, context: rollback },
+        {
+          // What a manager such as a deployment owns is rolled back by it.
+          type: rollback['manifestName'] === undefined ? 'rollbackServerGroup' : 'undoRolloutManifest',
+          name: `Roll back in ${rollback['region']}`,
+          context: rollback,
+        },
       ]),
     )
   },
 }
 
-/** What a manager such as a deployment owns is rolled back by it. */
-function typeOfRollback({ manifestName }: JsonObject): string {
-  return manifestName === undefined ? 'rollbackServerGroup' : 'undoRolloutManifest'
-}
-
-function undoingManager({ region, all }: CloudServerGroup): JsonObject | undefined {
-  const [manager] = objectsOf(all['serverGroupManagers'])
-  const name = textOf(fieldOf(manager, 'name'))
-  if (name === undefined) return undefined
-  return { location: region, manifestName: name.includes(' ') ? name : `deployment ${name}`, numRevisionsBack: 1 }
+function settingsOf({ context }: Stage) {
+  const { rollbackType, rollbackContext } = readFields(rollbackServerGroup.fields, context)
+  const { disableOnly, enableAndDisableOnly } = rollbackContext
+  const isExplicit = rollbackType.toUpperCase() === 'EXPLICIT'
+  return { ...rollbackContext, isExplicit, isWhole: !disableOnly && !enableAndDisableOnly }
 }
 
 /** Reads both server groups, so that the stages that follow know the capacities of this moment. */
 async function planRollback(context: TaskContext): Promise<TaskResult> {
-  const settings = context.stage.context
-  const rollback = objectOf(settings['rollbackContext'])
+  const { context: settings } = context.stage
+  const { rollbackServerGroupName, restoreServerGroupName, isExplicit, disableOnly } = settingsOf(context.stage)
   const place = locationOf(settings)
-  const read = async (key: string): Promise<CloudServerGroup | undefined> => {
-    const name = textOf(rollback[key])
-    return name === undefined ? undefined : requireServerGroup(context, { ...place, name })
-  }
-  const rolledBack = await read('rollbackServerGroupName')
-  if (rolledBack === undefined)
+  if (rollbackServerGroupName === undefined)
     throw new StageError(['The rollback names no server group: set rollbackContext.rollbackServerGroupName.'])
-  const restored = await read('restoreServerGroupName')
-  const needsRestored = kindOf(settings) === 'EXPLICIT' && !isTrue(rollback['disableOnly'])
-  if (needsRestored && restored === undefined) {
+  const rolledBack = await requireServerGroup(context, { ...place, name: rollbackServerGroupName })
+  const restored = restoreServerGroupName && (await requireServerGroup(context, { ...place, name: restoreServerGroupName }))
+  if (isExplicit && !disableOnly && !restored)
     throw new StageError(['The rollback names no server group to restore: set rollbackContext.restoreServerGroupName.'])
-  }
-  const stopsFirst = shareVolume(rolledBack, restored ?? rolledBack) && !(restored && isRunning(restored))
+  const stopsFirst = shareVolume(rolledBack, restored || rolledBack) && !(restored && isRunning(restored))
+  const { name, capacity, moniker } = rolledBack
   return {
     status: 'SUCCEEDED',
     context: {
       'notification.type': 'rollbackservergroup',
       // Where it was stopped by an earlier attempt, the size of then counts.
-      ...((rolledBack.capacity.desired > 0 || settings['rollback.capacity'] === undefined) && {
-        'rollback.capacity': rolledBack.capacity,
-      }),
+      ...((capacity.desired > 0 || settings['rollback.capacity'] === undefined) && { 'rollback.capacity': capacity }),
       'rollback.stopsFirst': stopsFirst,
-      ...(stopsFirst && { notice: `${rolledBack.name} ends first, as it has a volume with one writer.` }),
-      ...(isObject(rolledBack.all['moniker']) && { 'rollback.moniker': rolledBack.all['moniker'] }),
-      ...(restored !== undefined && { 'restore.capacity': restored.capacity }),
-      'targetop.asg.disableServerGroup.name': rolledBack.name,
-      ...(restored !== undefined && { 'targetop.asg.enableServerGroup.name': restored.name }),
+      ...(stopsFirst && { notice: `${name} ends first, as it has a volume with one writer.` }),
+      ...definedOf({ 'rollback.moniker': moniker }),
+      'targetop.asg.disableServerGroup.name': name,
+      ...(restored && { 'restore.capacity': restored.capacity, 'targetop.asg.enableServerGroup.name': restored.name }),
     },
   }
 }
@@ -100,29 +85,22 @@ function isRunning({ instances, capacity }: CloudServerGroup): boolean {
   return instances.length > 0 && instances.length >= capacity.desired
 }
 
-function kindOf(settings: JsonObject): string {
-  return textOf(settings['rollbackType'])?.toUpperCase() ?? 'EXPLICIT'
-}
-
-function rollbackStages(settings: JsonObject): NewStage[] {
-  const rollback = objectOf(settings['rollbackContext'])
-  const rolledBack = String(rollback['rollbackServerGroupName'])
-  const restored = String(rollback['restoreServerGroupName'])
-  if (kindOf(settings) === 'PREVIOUS_IMAGE') return [cloneOf(settings, rolledBack, rollback)]
-  const { interestingHealthProviderNames } = settings
-  const place = { common: { ...cloudPlaceFields(locationOf(settings)), ...definedOf({ interestingHealthProviderNames }) } }
-  const disable = serverGroupStage('disableServerGroup', 'Disable', place, rolledBack)
-  if (isTrue(rollback['disableOnly'])) return [disable]
-  const healthy = numberOf(rollback['targetHealthyRollbackPercentage'])
-  const share = healthy === undefined ? {} : { targetHealthyDeployPercentage: healthy }
+function rollbackStages(stage: Stage): NewStage[] {
+  const settings = settingsOf(stage)
+  const { rollbackServerGroupName: rolledBack = '', restoreServerGroupName: restored = '' } = settings
+  if (!settings.isExplicit) return [cloneOf(stage)]
+  const { interestingHealthProviderNames } = stage.context
+  const place = { common: { ...cloudPlaceFields(locationOf(stage.context)), ...definedOf({ interestingHealthProviderNames }) } }
+  const disable = disableStage(place, rolledBack)
+  if (settings.disableOnly) return [disable]
+  const share = definedOf({ targetHealthyDeployPercentage: settings.targetHealthyRollbackPercentage })
   const enable = serverGroupStage('enableServerGroup', 'Enable', place, restored, share)
-  if (isTrue(rollback['enableAndDisableOnly'])) return [enable, disable]
-  const from = toCapacity(objectOf(settings['rollback.capacity']))
-  const to = toCapacity(objectOf(settings['restore.capacity']))
+  if (settings.enableAndDisableOnly) return [enable, disable]
+  const { capacity: from, restored: to, stopsFirst } = readRollback(stage.context)
   const desired = Math.max(from.desired, to.desired)
   const max = Math.max(from.max, to.max, desired)
   const isUnchanged = to.desired === desired && to.max === max && to.min === desired
-  if (isTrue(settings['rollback.stopsFirst']))
+  if (stopsFirst)
     return [
       ...stopStages(rolledBack, place),
       ...startStages(restored, { min: Math.min(to.min || from.min, desired), max, desired }, place, share),
@@ -132,62 +110,55 @@ function rollbackStages(settings: JsonObject): NewStage[] {
   return [
     enable,
     ...(isUnchanged ? [] : [resize('Resize', desired, share)]),
-    ...pauseOf(numberOf(rollback['delayBeforeDisableSeconds']) ?? 0),
+    ...pauseOf(settings.delayBeforeDisableSeconds),
     disable,
     ...(isUnchanged || to.min === desired ? [] : [resize('Restore minimum of', Math.min(to.min, desired), {})]),
   ]
 }
 
 /** What was stopped for a version that has not come up serves again. */
-function giveBackStages(settings: JsonObject): NewStage[] {
-  const rollback = objectOf(settings['rollbackContext'])
-  const isStopping = ['disableOnly', 'enableAndDisableOnly'].every((key) => !isTrue(rollback[key]))
-  if (!isTrue(settings['rollback.stopsFirst']) || kindOf(settings) !== 'EXPLICIT' || !isStopping) return []
-  const place = { common: cloudPlaceFields(locationOf(settings)) }
-  const [rolledBack, restored] = ['rollbackServerGroupName', 'restoreServerGroupName'].map((key) => String(rollback[key]))
-  return [
-    ...stopStages(restored ?? '', place),
-    ...startStages(rolledBack ?? '', toCapacity(objectOf(settings['rollback.capacity'])), place),
-  ]
+function giveBackStages(stage: Stage): NewStage[] {
+  const { isExplicit, isWhole, rollbackServerGroupName: rolledBack = '', restoreServerGroupName = '' } = settingsOf(stage)
+  const { stopsFirst, capacity } = readRollback(stage.context)
+  if (!stopsFirst || !isExplicit || !isWhole) return []
+  const place = { common: cloudPlaceFields(locationOf(stage.context)) }
+  return [...stopStages(restoreServerGroupName, place), ...startStages(rolledBack, capacity, place)]
 }
 
 /** The image that ran before, deployed in place of the one that is rolled back. */
-function cloneOf(settings: JsonObject, rolledBack: string, rollback: JsonObject): NewStage {
-  const place = locationOf(settings)
-  const named = parseMoniker(rolledBack)
-  const { app, stack, detail } = named.app === null ? objectOf(settings['rollback.moniker']) : { ...named }
-  const imageId = textOf(rollback['imageId'])
-  const amiName = textOf(rollback['imageName']) ?? imageId
+function cloneOf(stage: Stage): NewStage {
+  const settings = settingsOf(stage)
+  const { rollbackServerGroupName: name = '', imageId, imageName: amiName = imageId } = settings
+  const { moniker, stopsFirst } = readRollback(stage.context)
+  const place = locationOf(stage.context)
+  const { account, region } = place
+  const named = parseMoniker(name)
+  const { app, stack, detail } = named.app === null ? moniker : named
   return {
     type: 'cloneServerGroup',
     name: 'Deploy the previous image',
     context: {
       ...cloudPlaceFields(place),
       application: app,
-      ...withoutNulls({ stack, freeFormDetails: detail }),
-      strategy: isTrue(settings['rollback.stopsFirst']) ? 'recreate' : 'redblack',
-      ...(imageId !== undefined && { imageId }),
+      ...(stack && { stack }),
+      ...(detail && { freeFormDetails: detail }),
+      strategy: stopsFirst ? 'recreate' : 'redblack',
+      ...definedOf({ imageId, targetHealthyDeployPercentage: settings.targetHealthyRollbackPercentage }),
       amiName,
       useSourceCapacity: true,
-      source: {
-        account: place.account,
-        region: place.region,
-        serverGroupName: rolledBack,
-        asgName: rolledBack,
-        useSourceCapacity: true,
-      },
-      ...(rollback['targetHealthyRollbackPercentage'] !== undefined && {
-        targetHealthyDeployPercentage: rollback['targetHealthyRollbackPercentage'],
-      }),
+      source: { account, region, serverGroupName: name, asgName: name, useSourceCapacity: true },
     },
   }
 }
 
 /** One rollback per region that has two server groups, one of them enabled. */
 async function determineCandidates(context: TaskContext): Promise<TaskResult> {
-  const settings = context.stage.context
+  const { context: settings } = context.stage
   const place = requireClusterPlace(settings, context)
-  const { provider, account } = place
+  const { targetHealthyRollbackPercentage, delayBeforeDisableSeconds, additionalRollbackContext } = readFields(
+    rollbackCluster.fields,
+    settings,
+  )
   const regions = requirePlaces(settings)
   const groups = (await context.infrastructure.cluster(place)) ?? []
   const rollbacks: JsonObject[] = []
@@ -195,24 +166,24 @@ async function determineCandidates(context: TaskContext): Promise<TaskResult> {
     const here = newestFirst(inPlace(groups, region))
     const rolledBack = here.find(({ isDisabled }) => !isDisabled)
     if (here.length < 2 || rolledBack === undefined) continue
-    const undo = undoingManager(rolledBack)
-    if (undo !== undefined) {
-      rollbacks.push({ ...cloudPlaceFields({ provider, account, region }), ...undo })
+    const common = cloudPlaceFields({ ...place, region })
+    const manager = rolledBack.serverGroupManagers[0]?.name
+    if (manager !== undefined) {
+      const manifestName = manager.includes(' ') ? manager : `deployment ${manager}`
+      rollbacks.push({ ...common, location: rolledBack.region, manifestName, numRevisionsBack: 1 })
       continue
     }
     const plan = await planFor(context, rolledBack, here)
     if (plan === undefined) continue
     rollbacks.push({
-      ...cloudPlaceFields({ provider, account, region }),
-      rollbackType: plan.rollbackType,
+      ...common,
+      ...plan,
       rollbackContext: {
         ...plan.rollbackContext,
         rollbackServerGroupName: rolledBack.name,
-        targetHealthyRollbackPercentage:
-          numberOf(settings['targetHealthyRollbackPercentage']) ?? defaultHealthyShare(rolledBack.capacity.desired),
-        ...(settings['delayBeforeDisableSeconds'] !== undefined && {
-          delayBeforeDisableSeconds: settings['delayBeforeDisableSeconds'],
-        }),
+        targetHealthyRollbackPercentage: targetHealthyRollbackPercentage ?? defaultHealthyShare(rolledBack.capacity.desired),
+        delayBeforeDisableSeconds,
+        ...additionalRollbackContext,
       },
     })
   }
@@ -233,23 +204,21 @@ async function planFor(
   const others = groups
     .filter(({ name }) => name !== rolledBack.name)
     .toSorted((one, other) => Number(one.isDisabled) - Number(other.isDisabled))
-  const previous = await previousImage(context, rolledBack)
-  const imageOf = ({ image }: CloudServerGroup) => textOf(image['imageId'])
-  if (previous !== undefined) {
-    const same = others.find((group) => imageOf(group) === textOf(previous['imageId']))
-    if (same !== undefined) return explicit(same.name)
-    return { rollbackType: 'PREVIOUS_IMAGE', rollbackContext: { imageId: previous['imageId'], imageName: previous['imageName'] } }
+  const { imageId, imageName } = await previousImage(context, rolledBack)
+  if (imageId !== undefined) {
+    const same = others.find(({ image }) => image.imageId === imageId)
+    return same ? explicit(same.name) : { rollbackType: 'PREVIOUS_IMAGE', rollbackContext: { imageId, imageName } }
   }
   const [next] = others
-  return next === undefined ? undefined : explicit(next.name)
+  return next && explicit(next.name)
 }
 
+const readMetadata = shape({ previousServerGroup: shape({ imageId: textOf, imageName: textOf }) })
+
 /** What the tag of the last deployment says. */
-async function previousImage(context: TaskContext, { name, account, region }: CloudServerGroup): Promise<JsonObject | undefined> {
-  const tags = await context.infrastructure.entityTags({ account, region, name })
-  const metadata = tags.find((tag) => tag['name'] === 'spinnaker:metadata')
-  const previous = objectOf(objectOf(metadata?.['value'])['previousServerGroup'])
-  return textOf(previous['imageId']) === undefined ? undefined : previous
+async function previousImage({ infrastructure }: TaskContext, group: CloudServerGroup) {
+  const metadata = (await infrastructure.entityTags(group)).find(({ name }) => name === 'spinnaker:metadata')
+  return readMetadata(metadata?.value).previousServerGroup
 }
 
 /** Larger server groups need not be complete before traffic moves. */

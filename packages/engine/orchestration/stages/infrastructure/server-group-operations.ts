@@ -1,18 +1,21 @@
 /** Stages that change a server group: enable, disable, destroy, resize, pin, share traffic; or destroy several. */
-import { isTrue, type JsonObject, numberOf, textsOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, numberOf } from '@fairlead/base/json/values.ts'
 import { type Effect, effectsKey } from '@fairlead/model/stage-types/effect.ts'
+import { bulkDestroy, skipsDisable } from '@fairlead/model/stage-types/infrastructure.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
+import type { CloudResult } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
-import { conditionKey, type Stage } from '../../model.ts'
+import type { Stage } from '../../model.ts'
 import { inheritedContext, type NewStage, type StageType, type Step, type TaskContext } from '../stage-type.ts'
-import { effectOn, locationOf, type ServerGroupTarget, stageTargetFields, targetContext, targetOf } from './cloud-context.ts'
+import { effectOn, locationOf, type ServerGroupTarget, stageTargetFields, targetOf } from './cloud-context.ts'
 import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
+import { createdNote, mayBeMissingNote, withoutNotes } from './notes.ts'
 import { resizedCapacity } from './resize.ts'
-import { requireServerGroup } from './server-groups.ts'
+import { isWhole, readShares, requireServerGroup } from './server-groups.ts'
 import { splitByRegion } from './targets.ts'
-import { checkTrafficGuards, isWhole } from './traffic-guard.ts'
+import { checkTrafficGuards } from './traffic-guard.ts'
 import {
   itsTarget,
-  mayBeMissing,
   type TargetsOf,
   waitCapacityStep,
   waitDisabledStep,
@@ -29,8 +32,9 @@ export const refreshServerGroups = (targets = itsTarget, name = 'forceCacheRefre
 const enable = targetStep('enableServerGroup', 'enabled', async () => ({}))
 
 const disable = targetStep('disableServerGroup', 'disabled', async (context, target) => {
-  if (isWhole(context.stage.context)) await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
-  return { effect: { percent: numberOf(context.stage.context['desiredPercentage']) } }
+  const { context: settings } = context.stage
+  if (isWhole(settings)) await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
+  return { effect: { percent: readShares(settings).desiredPercentage } }
 })
 
 const destroy = targetStep('destroyServerGroup', 'destroyed', async (context, target) => {
@@ -39,11 +43,12 @@ const destroy = targetStep('destroyServerGroup', 'destroyed', async (context, ta
 })
 
 const resize = targetStep('resizeServerGroup', 'resized', async (context, target) => {
-  if (mayBeMissing(context.stage) && (await context.infrastructure.serverGroup(target)) === undefined) return undefined
+  const isOptional = mayBeMissingNote.in(context.stage.context)
+  if (isOptional && (await context.infrastructure.serverGroup(target)) === undefined) return undefined
   const group = await requireServerGroup(context, target)
   const capacity = await resizedCapacity(context, group, target)
-  if (capacity.desired === 0) await checkTrafficGuards(context, { targets: [target], doing: 'resizing to 0' })
   const { desired } = capacity
+  if (desired === 0) await checkTrafficGuards(context, { targets: [target], doing: 'resizing to 0' })
   return { fields: { capacity }, effect: desired === group.capacity.desired ? { kind: 'pinned' } : { desired } }
 })
 
@@ -76,22 +81,34 @@ function targetStep(
   kind: Effect['kind'],
   prepare: (context: TaskContext, target: ServerGroupTarget) => Promise<Prepared | undefined>,
 ): Step {
-  return submitStep(operation, operation.toLowerCase(), async (context) => {
+  return submitStep(operation, async (context) => {
     const target = targetOf(context)
+    const { account, region, name } = target
+    // What clients read about the target.
+    const shown = {
+      'deploy.account.name': account,
+      ...createdNote.as([{ location: region, name }]),
+      serverGroupName: name,
+      asgName: name,
+    }
     const prepared = await prepare(context, target)
-    if (prepared === undefined) return { operations: [], context: targetContext(target) }
+    if (prepared === undefined) return { operations: [], context: shown }
     const { fields = {}, effect } = prepared
-    const effects = [effectOn(context, target, { kind, ...effect })]
+    const isTraffic = kind === 'enabled' || kind === 'disabled'
     return {
       operations: [{ [operation]: { ...operationFields(context, target), ...fields } }],
-      context: { ...targetContext(target), ...trafficContext(operation, target), ...fields, [effectsKey]: effects },
+      context: {
+        ...shown,
+        ...(isTraffic && { [`targetop.asg.${operation}.name`]: name, [`targetop.asg.${operation}.regions`]: [region] }),
+        ...fields,
+        [effectsKey]: [effectOn(context, target, { kind, ...effect })],
+      },
     }
   })
 }
 
-/** Which instances a partial disable takes out is in its result. */
-const readDisabledIds = (results: readonly JsonObject[]): JsonObject => {
-  const ids = results.flatMap((result) => textsOf(result['instanceIdsToDisable']))
+const readDisabledIds = (results: readonly CloudResult[]): JsonObject => {
+  const ids = results.flatMap((result) => result.instanceIdsToDisable)
   return ids.length === 0 ? {} : { instanceIdsToDisable: ids }
 }
 
@@ -119,32 +136,30 @@ function perServerGroup(type: string, steps: readonly Step[], ahead?: (stage: St
 
 /** Traffic goes first, so running requests end before their instances do. */
 function disableAhead(stage: Stage): NewStage[] {
-  if (isTrue(stage.context['skipDisableBeforeDestroy'])) return []
+  if (readFields([skipsDisable], stage.context).skipDisableBeforeDestroy) return []
   return [{ type: 'disableServerGroup', name: 'Disable server group', context: inheritedContext(stage) }]
 }
 
 function bulkDestroyStage(): StageType {
   const targets: TargetsOf = ({ stage }) => {
     const place = locationOf(stage.context)
-    const names = textsOf(stage.context['serverGroupNames'])
+    const { serverGroupNames: names } = readFields(bulkDestroy.fields, stage.context)
     if (names.length === 0) throw new StageError(['The stage names no server groups: set "serverGroupNames".'])
     return names.map((name) => ({ ...place, name }))
   }
-  const all = (operation: string) => (context: TaskContext) =>
+  const all = (context: TaskContext, operation: string) =>
     targets(context).map((target) => ({ [operation]: operationFields(context, target) }))
   return {
     type: 'bulkDestroyServerGroup',
     steps: [
-      submitStep('bulkDisableServerGroup', 'bulkdisableservergroup', async (context) => {
+      submitStep('bulkDisableServerGroup', async (context) => {
         await checkTrafficGuards(context, { targets: targets(context), doing: 'destroying' })
         const effects = targets(context).map((target) => effectOn(context, target, { kind: 'destroyed' }))
-        return { operations: all('disableServerGroup')(context), context: { [effectsKey]: effects } }
+        return { operations: all(context, 'disableServerGroup'), context: { [effectsKey]: effects } }
       }),
       monitorStep('monitorDisable'),
       refreshServerGroups(targets),
-      submitStep('bulkDestroyServerGroup', 'bulkdestroyservergroup', (context) => ({
-        operations: all('destroyServerGroup')(context),
-      })),
+      submitStep('bulkDestroyServerGroup', (context) => ({ operations: all(context, 'destroyServerGroup') })),
       monitorStep('monitorDestroy'),
       waitGoneStep(targets),
     ],
@@ -154,30 +169,4 @@ function bulkDestroyStage(): StageType {
 /** The stage's whole context with the target: services take what they know. */
 function operationFields({ stage }: TaskContext, target: ServerGroupTarget): JsonObject {
   return { ...withoutNotes(stage.context), ...stageTargetFields(target) }
-}
-
-const notePrefixes = ['kato.', 'deploy.', 'targetop.', 'source.', 'target.', 'refresh.', 'waiting.', 'rollback.', 'restore.']
-const notes: ReadonlySet<string> = new Set([
-  'exception',
-  'notice',
-  conditionKey,
-  effectsKey,
-  'targetReferences',
-  'chosenServerGroups',
-  'instanceIdsToDisable',
-  'launchTimes',
-  'terminatedAt',
-  'rollbacks',
-])
-
-/** The context without what the engine and earlier operations have noted in it. */
-export function withoutNotes(context: JsonObject): JsonObject {
-  const isNote = (key: string) => notes.has(key) || notePrefixes.some((prefix) => key.startsWith(prefix))
-  return Object.fromEntries(Object.entries(context).filter(([key]) => !isNote(key)))
-}
-
-/** What rollbacks and clients read about a change of traffic. */
-function trafficContext(operation: string, { name, region }: ServerGroupTarget): JsonObject {
-  if (operation !== 'enableServerGroup' && operation !== 'disableServerGroup') return {}
-  return { [`targetop.asg.${operation}.name`]: name, [`targetop.asg.${operation}.regions`]: [region] }
 }

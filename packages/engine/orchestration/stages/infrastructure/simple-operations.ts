@@ -1,9 +1,11 @@
-import { type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import type { CloudResult } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, Step } from '../stage-type.ts'
-import { locationOf, placesOf, stageAccountOf } from './cloud-context.ts'
+import { firstText, locationOf, placesOf, stageAccountOf } from './cloud-context.ts'
 import { minuteMs, monitorStep, refreshStep, submitOperations, submitStep } from './cloud-task.ts'
-import { withoutNotes } from './server-group-operations.ts'
+import { lastTaskNote, withoutNotes } from './notes.ts'
 import { waitStep } from './waits.ts'
 
 const refreshLoadBalancers = refreshNamed('LoadBalancer', 'loadBalancerName')
@@ -17,18 +19,19 @@ const plainOperations = [
 ]
 
 export const simpleOperationStages: readonly StageType[] = [
-  {
-    type: 'upsertLoadBalancer',
-    steps: [submit('upsertLoadBalancer'), monitorUpsert, refreshLoadBalancers],
-  },
+  { type: 'upsertLoadBalancer', steps: [submit('upsertLoadBalancer'), monitorUpsert, refreshLoadBalancers] },
   {
     type: 'upsertLoadBalancers',
     steps: [
-      submitStep('upsertLoadBalancers', 'upsertloadbalancer', ({ stage }) => ({
-        operations: objectsOf(stage.context['loadBalancers']).map((each) => ({
-          upsertLoadBalancer: { ...withoutNotes(stage.context), ...each, loadBalancers: undefined },
-        })),
-      })),
+      submitStep(
+        'upsertLoadBalancers',
+        ({ stage: { context } }) => ({
+          operations: objectsOf(context['loadBalancers']).map((each) => ({
+            upsertLoadBalancer: { ...withoutNotes(context), ...each, loadBalancers: undefined },
+          })),
+        }),
+        'upsertloadbalancer',
+      ),
       monitorUpsert,
       refreshLoadBalancers,
     ],
@@ -45,7 +48,7 @@ export const simpleOperationStages: readonly StageType[] = [
 
 /** The stage's whole context is the description: services take what they know. */
 function submit(type: string, describe: (context: JsonObject) => JsonObject[] = (context) => [context]): Step {
-  return submitStep(type, type.toLowerCase(), ({ stage }) => ({
+  return submitStep(type, ({ stage }) => ({
     operations: describe(withoutNotes(stage.context)).map((description) => ({ [type]: description })),
   }))
 }
@@ -66,7 +69,7 @@ function entityTagsStage(type: string): StageType {
         timeoutMs: 90_000,
         execute: async (context) => {
           const id = await submitOperations(context, type, [{ [type]: withoutNotes(context.stage.context) }])
-          return { status: 'SUCCEEDED', context: { 'notification.type': type.toLowerCase(), 'kato.last.task.id': { id } } }
+          return { status: 'SUCCEEDED', context: { 'notification.type': type.toLowerCase(), ...lastTaskNote.as(id) } }
         },
       },
       monitorStep(),
@@ -74,29 +77,30 @@ function entityTagsStage(type: string): StageType {
   }
 }
 
-function readLoadBalancers(results: readonly JsonObject[]): JsonObject {
-  const byRegion = Object.assign({}, ...results.map((result) => objectOf(result['loadBalancers'])))
-  const [first] = objectsOf(Object.values(byRegion))
-  return { loadBalancers: byRegion, ...(first?.['dnsName'] !== undefined && { dnsName: first['dnsName'] }) }
+function readLoadBalancers(results: readonly CloudResult[]): JsonObject {
+  const loadBalancers: JsonObject = Object.assign({}, ...results.map((result) => result.loadBalancers))
+  const { dnsName } = shape({ dnsName: textOf })(Object.values(loadBalancers)[0])
+  return { loadBalancers, ...definedOf({ dnsName }) }
 }
 
 /** @param nameKey Field of the name, for which "name" stands in */
 function refreshNamed(type: string, nameKey: string): Step {
-  return refreshStep('forceCacheRefresh', type, ({ stage: { context } }) => {
-    const name = textOf(context[nameKey]) ?? textOf(context['name'])
-    return placesOf(context).map((region) => ({ [nameKey]: name, region, account: stageAccountOf(context) }))
-  })
+  return refreshStep('forceCacheRefresh', type, ({ stage: { context } }) =>
+    placesOf(context).map((region) => ({
+      [nameKey]: firstText(context, nameKey, 'name'),
+      region,
+      account: stageAccountOf(context),
+    })),
+  )
 }
 
 /** Waits until the rules can be read back. */
 function waitSecurityGroup(): Step {
-  return waitStep('waitForUpsertedSecurityGroup', 10 * minuteMs, async ({ stage, infrastructure }) => {
-    const settings = stage.context
-    const name = textOf(settings['securityGroupName']) ?? textOf(settings['name'])
+  return waitStep('waitForUpsertedSecurityGroup', 10 * minuteMs, async ({ stage: { context }, infrastructure }) => {
+    const name = firstText(context, 'securityGroupName', 'name')
     if (name === undefined) throw new StageError(['The stage names no security group: set "name".'])
-    const found = await infrastructure.securityGroup({ ...locationOf(settings), name })
-    const wanted = objectsOf(settings['ipIngress']).length + objectsOf(settings['securityGroupIngress']).length
-    const isThere = found !== undefined && (wanted === 0 || objectsOf(found['inboundRules']).length > 0)
-    return isThere ? undefined : `the rules of ${name} cannot be read yet`
+    const found = await infrastructure.securityGroup({ ...locationOf(context), name })
+    const wantsRules = ['ipIngress', 'securityGroupIngress'].some((key) => objectsOf(context[key]).length > 0)
+    return found && (!wantsRules || found.hasRules) ? undefined : `the rules of ${name} cannot be read yet`
   })
 }

@@ -1,30 +1,34 @@
 /** Deployment strategies: what follows the creation of a server group, and what undoes it (docs/contracts/infrastructure.md#strategies). */
-import { isTrue, type JsonObject, listOf, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, listOf, numberOf } from '@fairlead/base/json/values.ts'
 import type { CloudCapacity } from '@fairlead/ports/cloud-values.ts'
-import { type Execution, isFalse, type Stage } from '../../model.ts'
+import type { Execution, Stage } from '../../model.ts'
 import { inSequence, type NewStage } from '../stage-type.ts'
 import { pauseOf } from '../wait.ts'
 import { abortStages, canaryStages, hasHandedOver, takeShareAway } from './canary.ts'
 import { placesOf, stageAccountOf, stageProviderOf } from './cloud-context.ts'
+import { type Former, keptNote, sourceNote } from './notes.ts'
 import { takeBackStages } from './recreate.ts'
 import { capacityOf, shareOf } from './resize.ts'
 import {
+  destroyLatest,
+  disableStage,
   newGroupOf,
   pin,
   resizeStage,
-  type Source,
   type StrategyPlace,
+  type StrategySettings,
   serverGroupStage,
   sourceOf,
   strategyOf,
   strategyPlaceOf,
+  strategySettingsOf,
   unpin,
-  usualRemaining,
 } from './strategy-parts.ts'
 
 /** Stages that run, one after another, once the new server group is up. */
 export function strategyStages(stage: Stage, execution: Execution): NewStage[] {
   const place = strategyPlaceOf(stage, execution)
+  const settings = strategySettingsOf(stage)
   switch (strategyOf(stage.context)) {
     case 'none':
       return []
@@ -34,17 +38,17 @@ export function strategyStages(stage: Stage, execution: Execution): NewStage[] {
         clusterStage('shrinkCluster', 'Shrink cluster', place, { shrinkToSize: 1, allowDeleteActive: true, ...newerFirst }),
       ])
     case 'redblack':
-      return sourceOf(stage) === undefined ? [] : inSequence(redBlack(stage, place))
+      return sourceOf(stage) === undefined ? [] : inSequence(redBlack(settings, place))
     case 'rollingredblack':
-      return inSequence(rollingRedBlack(stage, place))
+      return inSequence(rollingRedBlack(stage, settings, place))
     case 'canary':
       if (sourceOf(stage) === undefined) return []
-      return inSequence([...canaryStages(stage, place), ...redBlack(stage, place), ...takeShareAway(stage, place)])
+      return inSequence([...canaryStages(stage, place), ...redBlack(settings, place), ...takeShareAway(stage, place)])
     case 'recreate':
       // It is disabled already, and may be older than one that has failed.
-      return inSequence(shrink(stage.context, place, { keptServerGroups: [sourceOf(stage)?.name] }))
+      return inSequence(shrink(settings, place, keptNote.as([sourceOf(stage)?.name ?? []].flat())))
     case 'custom':
-      return [strategyPipeline(stage, execution)]
+      return [strategyPipeline(stage, settings, execution)]
   }
 }
 
@@ -53,85 +57,80 @@ export function strategyStages(stage: Stage, execution: Execution): NewStage[] {
  * whatever the definition says: it would take traffic once the cause of the failure is gone.
  */
 export function failureStages(stage: Stage, execution: Execution): NewStage[] {
-  const { context } = stage
+  const strategy = strategyOf(stage.context)
   const source = sourceOf(stage)
   const place = strategyPlaceOf(stage, execution)
   const deployed = newGroupOf(stage)
   const isOver = hasHandedOver({ stage, execution })
-  if (strategyOf(context) === 'recreate') return isOver ? [] : inSequence(takeBackStages(stage, place, deployed))
-  const stopped = strategyOf(context) === 'canary' && !isOver ? abortStages(stage, place) : []
+  if (strategy === 'recreate') return isOver ? [] : inSequence(takeBackStages(stage, place, deployed))
+  const stopped = strategy === 'canary' && !isOver ? abortStages(stage, place) : []
   if (stopped.length > 0) return inSequence(stopped)
-  const rollback = objectOf(context['rollback'])
-  const isRollback = !isFalse(rollback['onFailure'])
+  const isRollback = strategySettingsOf(stage).rollback.onFailure
   const restored = isOver && isRollback && source?.isDisabled === false ? source : undefined
-  const isDisabled = deployed !== undefined && (!isOver || restored !== undefined)
+  const failed = !isOver || restored !== undefined ? deployed : undefined
+  // With its instances, which the strategy may have stopped already.
+  const restoring = restored && [
+    resizeStage('Restore', place, restored.name, restored.capacity),
+    serverGroupStage('enableServerGroup', 'Enable', place, restored.name),
+  ]
+  const unpinning = strategy === 'rollingredblack' && source !== undefined ? [unpin(source, place)] : []
   return inSequence([
     ...takeShareAway(stage, place),
-    ...(restored !== undefined
-      ? restore(restored, place)
-      : strategyOf(context) === 'rollingredblack' && source !== undefined
-        ? [unpin(source, place)]
-        : []),
-    ...(isDisabled ? [serverGroupStage('disableServerGroup', 'Disable', place, deployed)] : []),
-    ...(isDisabled && isRollback && isTrue(rollback['destroyLatest'])
-      ? [serverGroupStage('destroyServerGroup', 'Destroy', place, deployed, { skipDisableBeforeDestroy: true })]
-      : []),
+    ...(restoring ?? unpinning),
+    ...(failed === undefined ? [] : [disableStage(place, failed)]),
+    ...(failed !== undefined && isRollback ? destroyLatest(stage, place, failed) : []),
   ])
 }
 
-/** With its instances, which the strategy may have stopped already. */
-function restore({ name, capacity }: Source, place: StrategyPlace): NewStage[] {
-  return [resizeStage('Restore', place, name, capacity), serverGroupStage('enableServerGroup', 'Enable', place, name)]
-}
-
-function shrink(context: JsonObject, place: StrategyPlace, more: JsonObject = {}): NewStage[] {
-  const most = numberOf(context['maxRemainingAsgs']) ?? usualRemaining
-  const settings = { shrinkToSize: most, allowDeleteActive: isTrue(context['allowDeleteActive']), ...newerFirst, ...more }
+function shrink({ maxRemainingAsgs: most, allowDeleteActive }: StrategySettings, place: StrategyPlace, more = {}): NewStage[] {
+  const settings = { shrinkToSize: most, allowDeleteActive, ...newerFirst, ...more }
   return most > 0 ? [clusterStage('shrinkCluster', 'Shrink cluster', place, settings)] : []
 }
 
-function redBlack({ context }: Stage, place: StrategyPlace): NewStage[] {
+function redBlack(settings: StrategySettings, place: StrategyPlace): NewStage[] {
   return [
-    ...shrink(context, place),
-    ...pauseOf(numberOf(context['delayBeforeCleanup']) ?? numberOf(context['delayBeforeDisableSec']) ?? 0),
+    ...shrink(settings, place),
+    ...pauseOf(settings.delayBeforeCleanup),
     disableOthers(place),
-    ...(isFalse(context['scaleDown']) ? [] : scaleDown(context, place)),
+    ...(settings.scaleDown ? scaleDown(settings, place) : []),
   ]
 }
 
-function rollingRedBlack(stage: Stage, place: StrategyPlace): NewStage[] {
+function rollingRedBlack(stage: Stage, settings: StrategySettings, place: StrategyPlace): NewStage[] {
   const { context } = stage
   const deployed = newGroupOf(stage)
   if (deployed === undefined) return []
   const source = sourceOf(stage)
-  const goal = source?.capacity ?? capacityOf(context['capacity']) ?? { min: 1, max: 1, desired: 1 }
-  const takesGoal = isTrue(objectOf(context['source'])['useSourceCapacity']) || source === undefined
-  const wanted = takesGoal ? goal : (capacityOf(context['capacity']) ?? goal)
-  const grown = percentagesOf(context).flatMap((percentage) => growth(context, { deployed, source, percentage, place, wanted }))
+  const asked = capacityOf(context)
+  const goal = source?.capacity ?? asked ?? { min: 1, max: 1, desired: 1 }
+  const wanted = sourceNote.in(context).useSourceCapacity ? goal : (asked ?? goal)
+  const grown = percentagesOf(settings).flatMap((percentage) => growth(settings, { deployed, source, percentage, place, wanted }))
   if (source === undefined) return grown
-  return [pin(source, place), ...grown, ...(isFalse(context['scaleDown']) ? [unpin(source, place)] : scaleDown(context, place))]
+  return [pin(source, place), ...grown, ...(settings.scaleDown ? scaleDown(settings, place) : [unpin(source, place)])]
 }
 
 interface Growth {
   readonly deployed: string
-  readonly source: Source | undefined
+  readonly source: Former | undefined
   readonly percentage: number
   readonly place: StrategyPlace
   readonly wanted: CloudCapacity
 }
 
 /** One step: the new server group grows, is validated, and the source gives up as much. */
-function growth(context: JsonObject, step: Growth): NewStage[] {
+function growth({ delayBeforeCleanup, pipelineBeforeCleanup }: StrategySettings, step: Growth): NewStage[] {
   const { deployed, source, percentage, place, wanted } = step
   const { desired } = shareOf(source?.capacity ?? wanted, percentage)
   const last = { min: Math.min(wanted.min, desired), max: Math.max(wanted.max, desired), desired }
   const capacity = percentage < 100 ? { min: desired, max: desired, desired } : last
-  const validation = objectOf(context['pipelineBeforeCleanup'])
   const share = percentage < 100 ? { desiredPercentage: percentage } : {}
+  const { application = place.application, pipelineId: pipeline, pipelineParameters } = pipelineBeforeCleanup
+  const parameters = { deployedServerGroup: deployed, sourceServerGroup: source?.name, percentageComplete: percentage }
+  const context = { application, pipeline, pipelineParameters: { ...pipelineParameters, ...parameters } }
   return [
     { ...resizeStage('Grow', place, deployed, capacity), name: `Grow to ${percentage} %` },
-    ...pauseOf(numberOf(context['delayBeforeCleanup']) ?? 0),
-    ...(textOf(validation['pipelineId']) === undefined ? [] : [validationPipeline(validation, step)]),
+    ...pauseOf(delayBeforeCleanup),
+    ...(pipeline === undefined ? [] : [{ type: 'pipeline', name: `Validate at ${percentage} %`, context }]),
     ...(source === undefined
       ? []
       : [serverGroupStage('disableServerGroup', `Disable ${percentage} % of`, place, source.name, share)]),
@@ -139,46 +138,26 @@ function growth(context: JsonObject, step: Growth): NewStage[] {
 }
 
 /** In order; 100 is appended where it is missing. */
-function percentagesOf(context: JsonObject): number[] {
-  const given = listOf(context['targetPercentages']).flatMap((value) => numberOf(value) ?? [])
+function percentagesOf({ targetPercentages }: StrategySettings): number[] {
+  const given = listOf(targetPercentages).flatMap((value) => numberOf(value) ?? [])
   const percentages = given.filter((value) => value > 0 && value <= 100)
   return percentages.at(-1) === 100 ? percentages : [...percentages, 100]
 }
 
-function validationPipeline(
-  { application, pipelineId, pipelineParameters }: JsonObject,
-  { deployed, source, percentage, place }: Growth,
-): NewStage {
-  return {
-    type: 'pipeline',
-    name: `Validate at ${percentage} %`,
-    context: {
-      application: textOf(application) ?? place.application,
-      pipeline: pipelineId,
-      pipelineParameters: {
-        ...objectOf(pipelineParameters),
-        deployedServerGroup: deployed,
-        sourceServerGroup: source?.name,
-        percentageComplete: percentage,
-      },
-    },
-  }
-}
-
-function strategyPipeline({ context, id }: Stage, execution: Execution): NewStage {
-  const place = strategyPlaceOf({ context }, execution)
+function strategyPipeline({ context, id }: Stage, settings: StrategySettings, execution: Execution): NewStage {
+  const { application, cluster } = strategyPlaceOf({ context }, execution)
   return {
     type: 'pipeline',
     name: 'Run strategy',
     context: {
-      pipeline: context['strategyPipeline'],
-      application: context['strategyApplication'],
+      pipeline: settings.strategyPipeline,
+      application: settings.strategyApplication,
       isStrategy: true,
       pipelineParameters: {
-        ...objectOf(context['pipelineParameters']),
-        application: place.application,
+        ...settings.pipelineParameters,
+        application,
         credentials: stageAccountOf(context),
-        cluster: place.cluster,
+        cluster,
         moniker: context['moniker'],
         region: placesOf(context)[0],
         cloudProvider: stageProviderOf(context),
@@ -191,16 +170,9 @@ function strategyPipeline({ context, id }: Stage, execution: Execution): NewStag
   }
 }
 
-function scaleDown(context: JsonObject, place: StrategyPlace): NewStage[] {
-  const settings = {
-    remainingFullSizeServerGroups: 1,
-    allowScaleDownActive: isTrue(context['allowScaleDownActive']),
-    preferLargerOverNewer: false,
-  }
-  return [
-    ...pauseOf(numberOf(context['delayBeforeScaleDownSec']) ?? 0),
-    clusterStage('scaleDownCluster', 'Scale down cluster', place, settings),
-  ]
+function scaleDown({ allowScaleDownActive, delayBeforeScaleDownSec }: StrategySettings, place: StrategyPlace): NewStage[] {
+  const settings = { remainingFullSizeServerGroups: 1, allowScaleDownActive, preferLargerOverNewer: false }
+  return [...pauseOf(delayBeforeScaleDownSec), clusterStage('scaleDownCluster', 'Scale down cluster', place, settings)]
 }
 
 const newerFirst = { retainLargerOverNewer: false }

@@ -1,39 +1,40 @@
 /** What deployment strategies are made of: where they work, what was there before, and stages of single server groups. */
-import { definedOf, isTrue, type JsonObject, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
+import { strategyFields } from '@fairlead/model/stage-types/infrastructure.ts'
+import { readFields, type ValuesOf } from '@fairlead/model/stage-types/read-fields.ts'
 import { type CloudCapacity, toCapacity } from '@fairlead/ports/cloud-values.ts'
 import type { Execution, Stage } from '../../model.ts'
-import type { NewStage } from '../stage-type.ts'
+import type { NewStage, Submission } from '../stage-type.ts'
 import {
+  applicationOf,
   cloudPlaceFields,
   createdClusterOf,
+  firstText,
   placesOf,
-  serverGroupNameOf,
   stageAccountOf,
   stageProviderOf,
 } from './cloud-context.ts'
+import { createdNote, type Former, sourceNote, strategyNote, withoutNotes } from './notes.ts'
 
-type Strategy = 'none' | 'highlander' | 'recreate' | 'redblack' | 'rollingredblack' | 'canary' | 'custom'
-
-const known: ReadonlySet<string> = new Set<Strategy>([
-  'highlander',
-  'recreate',
-  'redblack',
-  'rollingredblack',
-  'canary',
-  'custom',
-])
-
-/** Key of the context for a strategy that the stage has chosen by itself. */
-export const strategyKey = 'deploy.strategy'
+const strategies = ['highlander', 'recreate', 'redblack', 'rollingredblack', 'canary', 'custom'] as const
+type Strategy = (typeof strategies)[number] | 'none'
 
 /** Names compare without case; an unknown one behaves like none. */
 export function strategyOf(context: JsonObject): Strategy {
-  const name = (textOf(context[strategyKey]) ?? textOf(context['strategy']) ?? '').toLowerCase()
-  return known.has(name) ? (name as Strategy) : 'none'
+  const name = (strategyNote.in(context) ?? firstText(context, 'strategy') ?? '').toLowerCase()
+  return strategies.find((each) => each === name) ?? 'none'
 }
 
-/** Server groups that stay unless told otherwise: the new one, and the one before it for a rollback. */
+export type StrategySettings = ValuesOf<typeof strategyFields>
+
+export function strategySettingsOf({ context }: Pick<Stage, 'context'>): StrategySettings {
+  return readFields(strategyFields, context)
+}
+
+/** Versions that stay unless told otherwise: the new one, and the one before it for a rollback. */
 export const usualRemaining = 2
+
+export const empty: CloudCapacity = { min: 0, max: 0, desired: 0 }
 
 export interface StrategyPlace {
   readonly application: string
@@ -42,57 +43,74 @@ export interface StrategyPlace {
   readonly common: JsonObject
 }
 
-export interface Source {
-  readonly name: string
-  readonly capacity: CloudCapacity
-  readonly isDisabled: boolean
-}
-
 export function strategyPlaceOf({ context }: Pick<Stage, 'context'>, execution: Execution): StrategyPlace {
-  const application = textOf(context['application']) ?? execution.application
-  const account = stageAccountOf(context)
+  const application = applicationOf({ stage: { context }, execution })
   const [region] = placesOf(context)
   const cluster = createdClusterOf(context, application)
   const { interestingHealthProviderNames } = context
-  const place = cloudPlaceFields({ provider: stageProviderOf(context), account, region })
+  const place = cloudPlaceFields({ provider: stageProviderOf(context), account: stageAccountOf(context), region })
   return { application, cluster, common: { ...place, application, ...definedOf({ interestingHealthProviderNames }) } }
 }
 
 /** The server group that was there before, as it was when the deployment began. */
-export function sourceOf({ context }: Stage): Source | undefined {
-  const source = objectOf(context['source'])
-  const name = serverGroupNameOf(source)
-  if (name === undefined) return undefined
-  const { capacity, isDisabled } = source
-  return { name, capacity: toCapacity(objectOf(capacity)), isDisabled: isTrue(isDisabled) }
+export function sourceOf({ context }: Stage): Former | undefined {
+  const { name, capacity, isDisabled } = sourceNote.in(context)
+  return name === undefined ? undefined : { name, capacity: capacity ?? toCapacity({}), isDisabled }
 }
 
 export function newGroupOf({ context }: Stage): string | undefined {
-  return Object.values(objectOf(context['deploy.server.groups'])).flatMap(textsOf)[0]
+  return createdNote.in(context)[0]?.name
 }
 
-export function resizeStage(verb: string, place: StrategyPlace, serverGroup: string, capacity: CloudCapacity): NewStage {
+type Place = Pick<StrategyPlace, 'common'>
+
+export function resizeStage(verb: string, place: Place, serverGroup: string, capacity: CloudCapacity): NewStage {
   return serverGroupStage('resizeServerGroup', verb, place, serverGroup, { capacity })
 }
 
 /** Fixes the minimum, so that nothing shrinks the source while it may have to take all the traffic again. */
-export function pin({ name, capacity: { max, desired } }: Source, place: StrategyPlace): NewStage {
+export function pin({ name, capacity: { max, desired } }: Former, place: Place): NewStage {
   return resizeStage('Pin', place, name, { min: desired, max, desired })
 }
 
 /** Restores the minimum that the source had before the deployment, unless it has been deleted meanwhile. */
-export function unpin({ name, capacity: { min, max, desired } }: Source, place: StrategyPlace): NewStage {
-  const capacity = { min, max, desired }
+export function unpin({ name, capacity }: Former, place: Place): NewStage {
   return serverGroupStage('resizeServerGroup', 'Unpin', place, name, { capacity, 'source.mayBeMissing': true })
+}
+
+export function disableStage(place: Place, name: string): NewStage {
+  return serverGroupStage('disableServerGroup', 'Disable', place, name)
+}
+
+/** It starts without traffic, which it gets once its instances are up. */
+export function startStages(name: string, capacity: CloudCapacity, place: Place, settings: JsonObject = {}): NewStage[] {
+  return [resizeStage('Start', place, name, capacity), serverGroupStage('enableServerGroup', 'Enable', place, name, settings)]
+}
+
+/** The last stage ends once its processes have. */
+export function stopStages(name: string, place: Place): NewStage[] {
+  return [disableStage(place, name), resizeStage('Stop', place, name, empty)]
+}
+
+/** Removes a version that is out of traffic already, where the stage asks for it. */
+export function destroyLatest(stage: Stage, place: Place, deployed: string): NewStage[] {
+  const isWanted = strategySettingsOf(stage).rollback.destroyLatest
+  const settings = { skipDisableBeforeDestroy: true }
+  return isWanted ? [serverGroupStage('destroyServerGroup', 'Destroy', place, deployed, settings)] : []
 }
 
 /** @param place With what all its stages have in common */
 export function serverGroupStage(
   type: string,
   verb: string,
-  { common }: Pick<StrategyPlace, 'common'>,
+  { common }: Place,
   name: string,
   settings: JsonObject = {},
 ): NewStage {
   return { type, name: `${verb} ${name}`, context: { ...common, serverGroupName: name, asgName: name, ...settings } }
+}
+
+/** What stages of single resources submit: operations have their names. */
+export function toOperations(stages: readonly NewStage[]): Submission['operations'] {
+  return stages.map(({ type, context }) => ({ [type]: withoutNotes(context) }))
 }

@@ -1,17 +1,15 @@
-import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
-import type { ClusterTarget } from '@fairlead/ports/infrastructure.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isTopLevel, type Stage } from '../../model.ts'
 import { inheritedContext, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
-import { placesOf, requirePlaces } from './cloud-context.ts'
+import { placesOf, requirePlaces, targetWordOf } from './cloud-context.ts'
+import { attempt, isAbsence } from './cloud-task.ts'
 import { requireClusterPlace } from './server-groups.ts'
 
-/** How often a lookup is repeated, a second apart. */
-const lookups = 15
+const lookups = { key: 'target.lookups', tries: 15, pauseMs: 1000, mayPass: isAbsence }
 
 export const determineTargetStage: StageType = {
   type: 'determineTargetServerGroup',
-  steps: [{ name: 'determineTargetServerGroup', execute: determineTargets, readsOnly: true, pollMs: 1000, timeoutMs: 60_000 }],
+  steps: [{ name: 'determineTargetServerGroup', execute: determineTargets, readsOnly: true, timeoutMs: 60_000 }],
 }
 
 /**
@@ -30,42 +28,35 @@ export function splitByRegion(
     beforeStages: (stage) => {
       if (!isSplit(stage)) return ahead(stage)
       const inherited = inheritedContext(stage)
-      const target = textOf(stage.context['target'])
-      const lookup: NewStage[] =
-        target === undefined
-          ? []
-          : [{ type: 'determineTargetServerGroup', name: 'Determine target server group', context: inherited }]
+      const isDynamic = targetWordOf(stage.context) !== undefined
       const parts = placesOf(stage.context).map((region) => ({
         type,
         name: `${stage.name} in ${region}`,
         context: { ...inherited, region, regions: [region] },
-        ...(lookup.length > 0 && { requires: [0] }),
+        ...(isDynamic && { requires: [0] }),
       }))
-      return [...lookup, ...parts]
+      if (!isDynamic) return parts
+      return [{ type: determineTargetStage.type, name: 'Determine target server group', context: inherited }, ...parts]
     },
   }
 }
 
 async function determineTargets(context: TaskContext): Promise<TaskResult> {
-  const { stage } = context
-  const target = textOf(stage.context['target'])
+  const { context: settings } = context.stage
+  const target = targetWordOf(settings)
   if (target === undefined) throw new StageError(['The stage names no target: set "target", such as current_asg_dynamic.'])
-  const place = requireClusterPlace(stage.context, context)
-  const references: JsonObject[] = []
-  for (const region of requirePlaces(stage.context)) {
-    const found = await context.infrastructure.target({ ...place, region, target })
-    if (found === undefined) return absent(context, { ...place, region, target })
-    references.push({ region, serverGroupName: found.name, asgName: found.name, cloudProvider: place.provider, asg: found.all })
-  }
-  // The whole answers would be kept with the execution for each of the lookups.
-  const shown = references.map(({ asg, ...reference }) => ({ ...reference, capacity: fieldOf(asg, 'capacity') }))
-  return { status: 'SUCCEEDED', context: { targetReferences: shown }, outputs: { targetReferences: shown } }
-}
-
-function absent({ stage }: TaskContext, { account, region, cluster, target }: ClusterTarget): TaskResult {
-  const count = Number(stage.context['target.lookups'] ?? 0) + 1
-  if (count >= lookups) {
-    throw new StageError([`There is no server group for "${target}" of the cluster ${cluster} in ${account}/${region}.`])
-  }
-  return { status: 'RUNNING', context: { 'target.lookups': count } }
+  const place = requireClusterPlace(settings, context)
+  const { provider: cloudProvider, account, cluster } = place
+  const regions = requirePlaces(settings)
+  return attempt(context, lookups, async () => {
+    const targetReferences = []
+    for (const region of regions) {
+      const found = await context.infrastructure.target({ ...place, region, target })
+      if (found === undefined)
+        throw new StageError([`There is no server group for "${target}" of the cluster ${cluster} in ${account}/${region}.`])
+      const { name, capacity } = found
+      targetReferences.push({ region, serverGroupName: name, asgName: name, cloudProvider, capacity })
+    }
+    return { status: 'SUCCEEDED', context: { targetReferences }, outputs: { targetReferences } }
+  })
 }

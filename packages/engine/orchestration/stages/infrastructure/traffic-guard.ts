@@ -1,11 +1,11 @@
 /** Traffic guards: protect the last healthy instances of a cluster. @see docs/contracts/infrastructure.md#traffic-guards */
-import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, textOf } from '@fairlead/base/json/values.ts'
 import type { CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 import type { ServerGroupTarget } from './cloud-context.ts'
-import { findServerGroupPlace, inPlace, type ServerGroupPlace, servesAsGroup } from './server-groups.ts'
+import { findServerGroupPlace, groupsIn, type ServerGroupPlace, servesAsGroup } from './server-groups.ts'
 
 /** What is about to be taken away: whole server groups, or single instances of them. */
 export interface Removal {
@@ -18,10 +18,14 @@ export interface Removal {
 
 /** @throws {StageError} when a guard forbids it; the message names cluster, account, location and server groups */
 export async function checkTrafficGuards(context: TaskContext, { targets, instanceIds, doing }: Removal): Promise<void> {
-  for (const removed of (await groupByCluster(context, targets)).values()) {
+  const placed = targets.map(async (target) => ({ ...target, place: await findServerGroupPlace(context, target) }))
+  // Server groups that do not exist have no traffic to guard.
+  const known = (await Promise.all(placed)).filter((each): each is PlacedTarget => each.place !== undefined)
+  const byCluster = Map.groupBy(known, ({ account, region, place }) => [account, region, place.cluster].join('\n'))
+  for (const removed of byCluster.values()) {
     const [first] = removed
     if (first === undefined || !(await isGuarded(context, first))) continue
-    const groups = inPlace((await context.infrastructure.cluster(first.place)) ?? [], first.region)
+    const groups = await groupsIn(context, first.place, first.region)
     const names = removed.map(({ name }) => name)
     const now = upIn(groups, () => true)
     if (now === 0) continue
@@ -29,7 +33,7 @@ export async function checkTrafficGuards(context: TaskContext, { targets, instan
       groups,
       (group, id) => !names.includes(group.name) || (instanceIds !== undefined && !instanceIds.includes(id)),
     )
-    if (left > 0 || isOneOfEquals(groups, names, instanceIds)) continue
+    if (left > 0 || (instanceIds === undefined && isOneOfEquals(groups, names))) continue
     throw new StageError([
       `The traffic guard of the cluster ${first.place.cluster} in ${first.account}/${first.region} forbids ${doing} ${names.join(', ')}: ` +
         `no instance would remain up of ${now}. Deploy another server group first, or change the guard of the application.`,
@@ -41,20 +45,9 @@ interface PlacedTarget extends ServerGroupTarget {
   readonly place: ServerGroupPlace
 }
 
-/** By their clusters and regions. Server groups that do not exist have no traffic to guard. */
-async function groupByCluster(context: TaskContext, targets: readonly ServerGroupTarget[]): Promise<Map<string, PlacedTarget[]>> {
-  const placed = targets.map(async (target) => ({ ...target, place: await findServerGroupPlace(context, target) }))
-  const known = (await Promise.all(placed)).filter((each): each is PlacedTarget => each.place !== undefined)
-  return Map.groupBy(known, ({ account, region, place }) => [account, region, place.cluster].join('\n'))
-}
-
 /** Several pinned groups of one size may go away together while others of the cluster stay enabled. */
-function isOneOfEquals(
-  groups: readonly CloudServerGroup[],
-  removed: readonly string[],
-  instanceIds: readonly string[] | undefined,
-): boolean {
-  if (instanceIds !== undefined || removed.length < 2) return false
+function isOneOfEquals(groups: readonly CloudServerGroup[], removed: readonly string[]): boolean {
+  if (removed.length < 2) return false
   const going = groups.filter(({ name }) => removed.includes(name))
   const sizes = new Set(going.map(({ capacity }) => `${capacity.min}/${capacity.max}/${capacity.desired}`))
   const stay = groups.some(({ name, isDisabled }) => !removed.includes(name) && !isDisabled)
@@ -62,33 +55,35 @@ function isOneOfEquals(
 }
 
 function upIn(groups: readonly CloudServerGroup[], counts: (group: CloudServerGroup, id: string) => boolean): number {
-  const serving = groups.filter((group) => (!group.isDisabled || !servesAsGroup(group)) && group.all['trafficPercent'] !== 0)
+  const serving = groups.filter((group) => (!group.isDisabled || !servesAsGroup(group)) && group.trafficPercent !== 0)
   return serving.flatMap((group) => group.instances.filter(({ id, healthState }) => healthState === 'Up' && counts(group, id)))
     .length
 }
 
-async function isGuarded(context: TaskContext, { account, region, place }: PlacedTarget): Promise<boolean> {
-  const { application, stack, detail } = place
-  const answer = await context.call('front50', { method: 'GET', path: pathTo`/v2/applications/${application}` }, [404])
-  if (answer.status === 404) return false
-  return objectsOf(objectOf(answer.body)['trafficGuards']).some(
+/** An absent field matches an absent part only; `*` matches everything. */
+const pattern = or(textOf, '')
+const readGuards = shape({
+  trafficGuards: list(
+    shape({
+      enabled: (value: unknown) => value === undefined || isTrue(value),
+      account: pattern,
+      location: pattern,
+      stack: pattern,
+      detail: pattern,
+    }),
+  ),
+})
+
+async function isGuarded({ definitions }: TaskContext, { account, region, place }: PlacedTarget): Promise<boolean> {
+  const { stack, detail } = place
+  const { trafficGuards } = readGuards(await definitions.application(place.application))
+  const matches = (wanted: string, value: string | null) => wanted === '*' || wanted === (value ?? '')
+  return trafficGuards.some(
     (rule) =>
-      (rule['enabled'] === undefined || isTrue(rule['enabled'])) &&
-      matches(rule['account'], account) &&
-      matches(rule['location'], region) &&
-      matches(rule['stack'], stack) &&
-      matches(rule['detail'], detail),
+      rule.enabled &&
+      matches(rule.account, account) &&
+      matches(rule.location, region) &&
+      matches(rule.stack, stack) &&
+      matches(rule.detail, detail),
   )
-}
-
-/** An absent or empty field of a rule matches an absent part only; `*` matches everything. */
-function matches(pattern: unknown, value: string | null): boolean {
-  const text = textOf(pattern)
-  return text === '*' || (text ?? '') === (value ?? '')
-}
-
-/** Whether a stage takes away everything, and not a share of it: shares are not checked. */
-export function isWhole(context: JsonObject): boolean {
-  const percentage = numberOf(context['desiredPercentage'])
-  return percentage === undefined || percentage >= 100
 }

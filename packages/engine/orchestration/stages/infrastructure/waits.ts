@@ -1,4 +1,5 @@
-import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { maybe, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { CloudInstance, CloudServerGroup } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { passedMs, pausedMs } from '../../machine/timeout.ts'
@@ -6,22 +7,25 @@ import { type Stage, waitingKey } from '../../model.ts'
 import type { CallStep, Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { type ServerGroupTarget, targetOf } from './cloud-context.ts'
 import { hourMs, minuteMs, pauseFor } from './cloud-task.ts'
+import { mayBeMissingNote } from './notes.ts'
 import {
   findServerGroupPlace,
+  groupsIn,
   healthTypesOf,
   isDown,
   isInstanceUp,
+  isWhole,
   isWithoutTraffic,
+  readShares,
   servesAsGroup,
   wantedInstances,
 } from './server-groups.ts'
-import { isWhole } from './traffic-guard.ts'
 
 /** How long a new server group may be invisible. */
 const invisibleMs = 10 * minuteMs
 
 /** Server groups that a stage waits for: its target, or those that it has created. */
-export type TargetsOf = (context: TaskContext) => ServerGroupTarget[]
+export type TargetsOf = (context: TaskContext) => readonly ServerGroupTarget[]
 
 export const itsTarget: TargetsOf = (context) => [targetOf(context)]
 
@@ -38,13 +42,22 @@ async function lookUp(
   const types = healthTypesOf(context.stage.context)
   if (types?.length === 0) return undefined
   for (const target of targets(context)) {
-    const group = await visibleGroup(context, target)
-    if (group === undefined) return { missing: `${target.name} is not visible yet` }
-    const wanted = wantedInstances(settingsOf(context.stage), group)
-    const lack = await lackOfUp(context, group, wanted, types)
+    const group = await context.infrastructure.serverGroup(target)
+    if (group === undefined) return { missing: notVisible(context, target) }
+    const lack = await lackOfUp(context, group, wantedInstances(settingsOf(context.stage), group), types)
     if (lack !== undefined) return lack
   }
   return undefined
+}
+
+/** @throws {StageError} once it should be visible */
+function notVisible({ execution, stage, now }: TaskContext, target: ServerGroupTarget): string {
+  if (passedMs(execution, stage.startTime ?? now, now) <= invisibleMs) return `${target.name} is not visible yet`
+  throw absentError(target)
+}
+
+function absentError({ name, region }: ServerGroupTarget): StageError {
+  return new StageError([`The server group ${name} does not exist in ${region}.`])
 }
 
 /** Waits until the instances of the stage's target, which it has enabled, are up. */
@@ -58,25 +71,21 @@ export function waitEnabledStep(): Step {
 /** Waits until the instances of the stage's target take no traffic any more. */
 export function waitDownStep(): Step {
   return waitStep('waitForDownInstances', 2 * hourMs, async (context) => {
-    const types = healthTypesOf(context.stage.context)
+    const settings = context.stage.context
+    const types = healthTypesOf(settings)
     if (types?.length === 0) return undefined
     const target = targetOf(context)
     const group = await context.infrastructure.serverGroup(target)
     // Whether it takes traffic is for the next step to see.
     if (group === undefined || servesAsGroup(group)) return undefined
-    const named = textsOf(context.stage.context['instanceIdsToDisable'])
+    const named = textsOf(settings['instanceIdsToDisable'])
     const concerned = named.length === 0 ? group.instances : group.instances.filter(({ id }) => named.includes(id))
     const up = concerned.filter((instance) => !isDown(instance, types)).length
-    const wanted = named.length > 0 ? concerned.length : wantedDown(context, group)
-    if (concerned.length - up >= wanted) return undefined
+    const share = named.length > 0 ? 100 : Math.min(readShares(settings).desiredPercentage ?? 100, 100)
+    if (concerned.length - up >= Math.ceil((concerned.length * share) / 100)) return undefined
     const lack = { missing: `${up} instances of ${target.name} still take traffic`, group }
-    return isWhole(context.stage.context) ? followTraffic(context, lack, true) : lack
+    return isWhole(settings) ? followTraffic(context, lack, true) : lack
   })
-}
-
-function wantedDown({ stage }: TaskContext, { instances }: CloudServerGroup): number {
-  const percentage = numberOf(stage.context['desiredPercentage']) ?? 100
-  return Math.ceil((instances.length * Math.min(percentage, 100)) / 100)
 }
 
 /** Waits until the service shows the target as disabled; nothing to wait for while only a part of it is. */
@@ -89,66 +98,73 @@ export function waitDisabledStep(): Step {
   })
 }
 
-/** Whether a target that has been deleted meanwhile is no error. */
-export function mayBeMissing({ context }: Pick<Stage, 'context'>): boolean {
-  return isTrue(context['source.mayBeMissing'])
-}
-
 /** Waits until the target has exactly the instances that it should, and, while it is enabled, until they are up. */
 export function waitCapacityStep(): Step {
   return waitStep('waitForCapacityMatch', 2 * hourMs, async (context) => {
+    const settings = context.stage.context
     const target = targetOf(context)
     const group = await context.infrastructure.serverGroup(target)
-    if (group === undefined && mayBeMissing(context.stage)) return undefined
-    if (group === undefined) throw new StageError([`The server group ${target.name} does not exist in ${target.region}.`])
+    if (group === undefined && mayBeMissingNote.in(settings)) return undefined
+    if (group === undefined) throw absentError(target)
     const total = group.instances.length
     const { desired } = group.capacity
-    const hasShare = numberOf(context.stage.context['targetHealthyDeployPercentage']) !== undefined
-    const wanted = wantedInstances(context.stage.context, group)
-    if (hasShare ? total < wanted : total !== desired) return `${group.name} has ${total} instances, ${desired} are wanted`
-    const types = healthTypesOf(context.stage.context)
-    if (group.isDisabled || types?.length === 0) return undefined
-    return lackOfUp(context, group, wanted, types)
+    const wanted = wantedInstances(settings, group)
+    const isLacking = readShares(settings).targetHealthyDeployPercentage === undefined ? total !== desired : total < wanted
+    if (isLacking) return `${group.name} has ${total} instances, ${desired} are wanted`
+    const types = healthTypesOf(settings)
+    return group.isDisabled || types?.length === 0 ? undefined : lackOfUp(context, group, wanted, types)
   })
 }
 
 /** Waits until server groups are gone from their clusters. */
 export function waitGoneStep(targets: TargetsOf = itsTarget): Step {
-  return waitStep('waitForDestroyedServerGroup', hourMs / 2, async (context) => {
-    for (const target of targets(context)) {
-      const place = await findServerGroupPlace(context, target)
-      const groups = place === undefined ? [] : await context.infrastructure.cluster(place)
-      const remains = groups?.some(({ name, region }) => name === target.name && region === target.region) ?? false
-      if (remains) return `${target.name} still exists`
-    }
-    return undefined
+  return waitForEach('waitForDestroyedServerGroup', targets, async (context, target) => {
+    const place = await findServerGroupPlace(context, target)
+    const groups = place === undefined ? [] : await groupsIn(context, place, target.region)
+    return groups.some(({ name }) => name === target.name) ? `${target.name} still exists` : undefined
   })
 }
 
 /** Waits until the server groups have no instance left. */
 export function waitEmptyStep(targets: TargetsOf): Step {
-  return waitStep('waitForNoInstances', hourMs / 2, async (context) => {
-    for (const target of targets(context)) {
-      const group = await context.infrastructure.serverGroup(target)
-      if (group !== undefined && group.instances.length > 0) return `${group.name} still has ${group.instances.length} instances`
-    }
-    return undefined
+  return waitForEach('waitForNoInstances', targets, async ({ infrastructure }, target) => {
+    const { name, instances } = (await infrastructure.serverGroup(target)) ?? { instances: [] }
+    return instances.length > 0 ? `${name} still has ${instances.length} instances` : undefined
   })
 }
 
 /** Waits until no instance of the server groups takes traffic; disabling lasts at least as long as connections may drain. */
 export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskContext) => number): Step {
-  return waitStep('waitForClusterDisable', hourMs / 2, async (context) => {
-    const types = healthTypesOf(context.stage.context)
-    const found = targets(context)
-    for (const target of found) {
-      const group = await context.infrastructure.serverGroup(target)
-      const up = group === undefined || types?.length === 0 ? 0 : servingIn(group, types)
-      if (up > 0) return `${up} instances of ${target.name} still take traffic`
-    }
+  const look: LookAt = async ({ stage, infrastructure }, target) => {
+    const types = healthTypesOf(stage.context)
+    const group = await infrastructure.serverGroup(target)
+    const up = group === undefined || types?.length === 0 ? 0 : servingIn(group, types)
+    return up > 0 ? `${up} instances of ${target.name} still take traffic` : undefined
+  }
+  return waitForEach('waitForClusterDisable', targets, look, (context) => {
     const { execution, stage, now } = context
     const remainingMs = drainMs(context) - passedMs(execution, stage.startTime ?? now, now)
-    return found.length > 0 && remainingMs > 0 ? `connections drain for ${Math.ceil(remainingMs / 1000)} s more` : undefined
+    return targets(context).length > 0 && remainingMs > 0
+      ? `connections drain for ${Math.ceil(remainingMs / 1000)} s more`
+      : undefined
+  })
+}
+
+type LookAt = (context: TaskContext, target: ServerGroupTarget) => Promise<string | undefined>
+
+/** @param finish What is missing once nothing is missing of any of them */
+function waitForEach(
+  name: string,
+  targets: TargetsOf,
+  look: LookAt,
+  finish: (context: TaskContext) => string | undefined = () => undefined,
+): Step {
+  return waitStep(name, hourMs / 2, async (context) => {
+    for (const target of targets(context)) {
+      const missing = await look(context, target)
+      if (missing !== undefined) return missing
+    }
+    return finish(context)
   })
 }
 
@@ -173,14 +189,6 @@ async function lackOfUp(
   return { ...(await followStarts(context, group, { down, dispensable: instances.length - wanted, missing })), group }
 }
 
-async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Promise<CloudServerGroup | undefined> {
-  const group = await context.infrastructure.serverGroup(target)
-  if (group !== undefined) return group
-  const age = passedMs(context.execution, context.stage.startTime ?? context.now, context.now)
-  if (age > invisibleMs) throw new StageError([`The server group ${target.name} does not exist in ${target.region}.`])
-  return undefined
-}
-
 export interface Lack {
   readonly missing: string
   readonly group?: CloudServerGroup
@@ -188,7 +196,16 @@ export interface Lack {
   readonly notes?: JsonObject
 }
 
-const trafficKey = 'waiting.traffic'
+/** Of earlier looks; those of another run of the stage do not count. */
+const readLooks = shape({
+  traffic: [shape({ run: numberOf, wasReached: isTrue, reversedMs: numberOf }), 'waiting.traffic'],
+  starts: [shape({ run: numberOf, sinceMs: numberOf, failed: maybe(objectOf) }), 'waiting.starts'],
+})
+
+function looksOf({ context, startTime = 0 }: Stage): Partial<ReturnType<typeof readLooks>> {
+  return Object.fromEntries(Object.entries(readLooks(context)).filter(([, { run }]) => run === startTime))
+}
+
 /** A service may show what was before the operation for so long. */
 const staleMs = 5 * minuteMs
 /** One that has shown the effect of the operation shows another state because of another operation. */
@@ -200,22 +217,22 @@ const reversedMs = 10_000
  * @throws {StageError}
  */
 function followTraffic({ execution, stage, now }: TaskContext, lack: Lack, isDisabling: boolean): Lack {
-  const { group } = lack
+  const { group, notes } = lack
   if (group === undefined) return lack
-  const before = noteOf(stage, trafficKey)
+  const { traffic: before } = looksOf(stage)
   const isReversed = group.isDisabled !== isDisabling
-  const wasReached = before['wasReached'] === true || !isReversed
-  const sinceMs = isReversed ? (numberOf(before['reversedMs']) ?? now) : undefined
+  const wasReached = before?.wasReached === true || !isReversed
+  const sinceMs = isReversed ? (before?.reversedMs ?? now) : undefined
   if (sinceMs !== undefined && passedMs(execution, sinceMs, now) >= (wasReached ? reversedMs : staleMs)) {
     const [wanted, other] = isDisabling ? ['disabled', 'enabled'] : ['enabled', 'disabled']
     throw new StageError([
       `${group.name} was ${wanted} and is ${other} now: another stage, task or user has ${other} it meanwhile. Run this again if it should be ${wanted}.`,
     ])
   }
-  return { ...lack, notes: { ...lack.notes, [trafficKey]: { run: stage.startTime ?? 0, wasReached, reversedMs: sinceMs } } }
+  const traffic = { run: stage.startTime ?? 0, wasReached, reversedMs: sinceMs }
+  return { ...lack, notes: { ...notes, 'waiting.traffic': traffic } }
 }
 
-const startsKey = 'waiting.starts'
 const startAdvice =
   'See the console of the instance; "startLimits" of the server group, or start-limits of its account, set the limits.'
 const maxReason = 300
@@ -238,30 +255,28 @@ export async function followStarts(
   { down, dispensable, missing }: Starts,
 ): Promise<Lack> {
   const { stage, execution, now } = context
-  const { seconds, failures } = objectOf(group?.all['startLimits'])
+  const { seconds, failures } = group?.startLimits ?? {}
   const isNew = (group?.createdTime ?? 0) >= (stage.startTime ?? now)
-  const known = noteOf(stage, startsKey)
-  const sinceMs = numberOf(known['sinceMs']) ?? now
+  const { starts: known } = looksOf(stage)
+  const sinceMs = known?.sinceMs ?? now
   // What failed before this stage does not count.
-  const failed = isNew ? {} : Object.fromEntries(down.map((each) => [each.id, failedStarts(each)]))
-  const before = isObject(known['failed']) ? known['failed'] : failed
+  const failed = known?.failed ?? (isNew ? {} : Object.fromEntries(down.map((each) => [each.id, failedStarts(each)])))
   const faults = down.flatMap((instance) =>
-    startFault(instance, numberOf(before[instance.id]) ?? 0, numberOf(failures)).map((fault) => ({ fault, instance })),
+    startFault(instance, numberOf(failed[instance.id]) ?? 0, failures).map((fault) => ({ fault, instance })),
   )
   const [first] = faults
   if (first !== undefined && faults.length > dispensable) {
     const output = await lastOutput(context, group, first.instance)
     throw new StageError([`${missing}; ${first.fault} ${startAdvice}${output}`])
   }
-  const limitMs = (numberOf(seconds) ?? Number.POSITIVE_INFINITY) * 1000
   const reason = down.flatMap(reasonsOf).at(0)
   const told = reason === undefined ? missing : `${missing}; ${reason}`
-  if (passedMs(execution, sinceMs, now) - pausedMs(execution, sinceMs, now) >= limitMs) {
-    const [instance] = down
-    const output = instance === undefined ? '' : await lastOutput(context, group, instance)
+  const waitedMs = passedMs(execution, sinceMs, now) - pausedMs(execution, sinceMs, now)
+  if (seconds !== undefined && waitedMs >= seconds * 1000) {
+    const output = await lastOutput(context, group, down[0])
     throw new StageError([`${told.replace(/\.$/, '')}. They were not up within ${seconds} s. ${startAdvice}${output}`])
   }
-  return { missing: told, notes: { [startsKey]: { run: stage.startTime ?? 0, sinceMs, failed: before } } }
+  return { missing: told, notes: { 'waiting.starts': { run: stage.startTime ?? 0, sinceMs, failed } } }
 }
 
 const lastLines = 8
@@ -271,11 +286,11 @@ const maxOutput = 1000
 async function lastOutput(
   { infrastructure }: TaskContext,
   group: CloudServerGroup | undefined,
-  { id }: CloudInstance,
+  instance: CloudInstance | undefined,
 ): Promise<string> {
-  if (group === undefined) return ''
-  const { account, region, all } = group
-  const provider = textOf(all['cloudProvider']) ?? textOf(all['type']) ?? ''
+  if (group === undefined || instance === undefined) return ''
+  const { account, region, provider } = group
+  const { id } = instance
   // Whatever keeps the output away must not take the place of the failure itself.
   const parts = await infrastructure.output({ provider, account, region, id, lastLines }).catch(() => [])
   const text = (parts.length === 1 ? String(parts[0]) : '').trim()
@@ -286,31 +301,24 @@ async function lastOutput(
 function startFault(instance: CloudInstance, before: number, limit = Number.POSITIVE_INFINITY): string[] {
   const { id, health } = instance
   const [reason = id] = reasonsOf(instance)
-  if (health.some((record) => record['canStart'] === false)) return [reason]
+  if (health.some(({ canStart }) => !canStart)) return [reason]
   const failed = failedStarts(instance)
   // Fewer than before: it ran well in between.
   const counted = failed < before ? failed : failed - before
-  const isDownNow = health.some((record) => record['failedStarts'] !== undefined && record['state'] === 'Down')
+  const isDownNow = health.some((record) => record.failedStarts !== undefined && record.state === 'Down')
   return isDownNow && counted >= limit ? [`${reason} It failed to start ${counted} times in a row.`] : []
 }
 
 function failedStarts({ health }: CloudInstance): number {
-  return Math.max(0, ...health.map((record) => numberOf(record['failedStarts']) ?? 0))
+  return Math.max(0, ...health.map((record) => record.failedStarts ?? 0))
 }
 
-/** As the service reports it. */
 function reasonsOf({ id, health }: CloudInstance): string[] {
-  const reason = health.map((record) => textOf(record['description'])).find(Boolean)
+  const reason = health.map(({ description }) => description).find(Boolean)
   return reason === undefined ? [] : [`${id}: ${reason.slice(0, maxReason)}`]
 }
 
-/** What an earlier look of the same run of the stage has noted. */
-function noteOf({ context, startTime }: Stage, key: string): JsonObject {
-  const known = context[key]
-  return isObject(known) && known['run'] === (startTime ?? 0) ? known : {}
-}
-
-const noNotes = { [waitingKey]: undefined, [trafficKey]: undefined, [startsKey]: undefined }
+const noNotes = { [waitingKey]: undefined, 'waiting.traffic': undefined, 'waiting.starts': undefined }
 
 /** Waits while something is missing. @param look What that is; undefined once the wait is over. */
 export function waitStep(

@@ -1,5 +1,8 @@
 /** Artifacts that stages of manifests take in: by the id under which they are expected, or written into the stage. */
-import { isObject, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectsOf, scalarOf, textOf } from '@fairlead/base/json/values.ts'
+import { sourced } from '@fairlead/model/stage-types/manifests.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
+import { toNonEmpty } from '@fairlead/ports/cloud-values.ts'
 import { artifactsSeenBy, distinctArtifacts, expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StagePlace } from '../../model.ts'
@@ -20,10 +23,10 @@ interface ArtifactReference {
  * @throws {StageError} when there is no such artifact
  */
 export function requireArtifact(place: StagePlace, what: string, { id, artifact, account }: ArtifactReference): JsonObject {
-  const known = textOf(id) === undefined ? undefined : expectedArtifactsById(place).get(String(id))
-  const found = isObject(artifact) && Object.keys(artifact).length > 0 ? artifact : known
-  if (found === undefined) {
-    const why = textOf(id) === undefined ? 'is not set' : `with the id "${String(id)}" was neither received nor produced before`
+  const expected = scalarOf(id)
+  const found = toNonEmpty(artifact) ?? (expected && expectedArtifactsById(place).get(expected))
+  if (!found) {
+    const why = expected === undefined ? 'is not set' : `with the id "${expected}" was neither received nor produced before`
     throw new StageError([`${what} ${why}. Choose an expected artifact, or write the artifact into the stage.`])
   }
   const name = textOf(account) ?? textOf(found['artifactAccount'])
@@ -53,10 +56,10 @@ interface BindableArtifacts {
 /** @throws {StageError} when a required one is missing */
 export function bindableArtifacts(place: StagePlace): BindableArtifacts {
   const { context } = place.stage
-  const ids = textsOf(context['requiredArtifactIds']).map((id) => ({ id }))
-  const listed = objectsOf(context['manifests.required'] ?? context['requiredArtifacts'])
-  const what = 'The required artifact'
-  const required = [...ids, ...listed.map(referenceOf)].map((each) => requireArtifact(place, what, each))
+  const { requiredArtifactIds, requiredArtifacts } = readFields(sourced, context)
+  const listed = objectsOf(context['manifests.required'] ?? requiredArtifacts)
+  const references = [...requiredArtifactIds.map((id) => ({ id })), ...listed.map(referenceOf)]
+  const required = references.map((each) => requireArtifact(place, 'The required artifact', each))
   // What is embedded has no reference that a field of a manifest could take.
   const optional = objectsOf(artifactsSeenBy(place)).filter((each) => !isEmbedded(each))
   return { requiredArtifacts: distinctArtifacts(required) as JsonObject[], optionalArtifacts: optional }

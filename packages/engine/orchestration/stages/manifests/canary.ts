@@ -1,5 +1,6 @@
 /** The strategy `canary` of a replica set that a manifest describes, by the steps that all cloud providers have. */
-import { fieldAt, type JsonObject, listOf, objectOf } from '@fairlead/base/json/values.ts'
+import { maybe, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, listOf, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage, StagePlace } from '../../model.ts'
 import {
@@ -11,15 +12,33 @@ import {
   rivalOf,
   takeShareAway,
 } from '../infrastructure/canary.ts'
-import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
-import { inPlace, newestFirst } from '../infrastructure/server-groups.ts'
+import { kubernetes } from '../infrastructure/cloud-context.ts'
+import { createdNote, note } from '../infrastructure/notes.ts'
+import { groupsIn, newestFirst } from '../infrastructure/server-groups.ts'
 import { newGroupOf, serverGroupStage, strategyPlaceOf } from '../infrastructure/strategy-parts.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
+import { accountFields, readObject, readOwner } from './manifest-context.ts'
 
-const noteKey = 'deploy.canary'
+/** The deployed replica set, as a stage that creates a server group has it in its context. */
+const canaryNote = note('deploy.canary', objectOf)
 
-export function trafficOptionsOf(context: JsonObject): JsonObject {
-  return objectOf(objectOf(context['trafficManagement'])['options'])
+const readTraffic = shape({
+  trafficManagement: shape({
+    enabled: isTrue,
+    options: shape({
+      services: listOf,
+      enableTraffic: maybe(isTrue),
+      strategy: textOf,
+      maxRemainingAsgs: numberOf,
+      scaleDown: isTrue,
+      canary: (value: unknown) => value,
+    }),
+  }),
+})
+
+export function trafficOf(context: JsonObject) {
+  const { enabled, options } = readTraffic(context).trafficManagement
+  return { ...options, enabled }
 }
 
 /** Before anything is deployed. @throws {StageError} that says what to deploy instead */
@@ -32,44 +51,35 @@ export function checkCanaryManifests(manifests: readonly JsonObject[], context: 
         'another Deployment behind a service of its own, and give it its part with the stage shareTraffic.',
     ])
   }
-  const annotated = fieldAt(group, 'metadata', 'annotations', 'traffic.spinnaker.io/load-balancers')
-  if (listOf(trafficOptionsOf(context)['services']).length > 0 || annotated !== undefined) return
+  const annotated = readObject(group).metadata.annotations['traffic.spinnaker.io/load-balancers']
+  if (trafficOf(context).services.length > 0 || annotated !== undefined) return
   throw new StageError(['No service could give the canary its share: name one in "trafficManagement.options.services".'])
 }
 
 /** Notes about the deployed replica set and the one that serves beside it. */
 export async function canaryNotes(context: TaskContext, deployed: JsonObject): Promise<JsonObject> {
-  const account = requireAccount(context.stage.context)
-  const { name, namespace: region, annotations } = objectOf(deployed['metadata'])
-  const [app, cluster] = ['application', 'cluster'].map((part) => String(fieldAt(annotations, `moniker.spinnaker.io/${part}`)))
-  const created = `replicaSet ${String(name)}`
-  const groups = await context.infrastructure.cluster({
-    application: app ?? '',
-    provider: kubernetes,
-    account,
-    cluster: cluster ?? '',
+  const fields = accountFields(context.stage)
+  const { name, namespace: region } = readObject(deployed).metadata
+  const { app = '', cluster = '' } = readOwner(deployed).metadata.annotations
+  const created = `replicaSet ${name}`
+  const place = { application: app, provider: kubernetes, account: String(fields['account']), cluster }
+  const groups = await groupsIn(context, place, region)
+  const [source] = newestFirst(groups.filter((group) => !group.isDisabled && group.name !== created))
+  return canaryNote.as({
+    ...fields,
+    region,
+    application: app,
+    moniker: { app, cluster },
+    ...createdNote.as([{ location: region, name: created }]),
+    ...(source && { source: { serverGroupName: source.name, capacity: source.capacity, isDisabled: false } }),
   })
-  const serving = inPlace(groups ?? [], String(region)).filter((group) => !group.isDisabled && group.name !== created)
-  const [source] = newestFirst(serving)
-  return {
-    [noteKey]: {
-      cloudProvider: kubernetes,
-      account,
-      credentials: account,
-      region,
-      application: app,
-      moniker: { app, cluster },
-      'deploy.server.groups': { [String(region)]: [created] },
-      ...(source !== undefined && { source: { serverGroupName: source.name, capacity: source.capacity, isDisabled: false } }),
-    },
-  }
 }
 
 /** The stage as one that creates a server group. */
 function asCreation(stage: Stage): Stage {
   const { context } = stage
-  const { canary } = trafficOptionsOf(context)
-  return { ...stage, context: { ...objectOf(context[noteKey]), strategy: 'canary', canary, rollback: context['rollback'] } }
+  const { canary } = trafficOf(context)
+  return { ...stage, context: { ...canaryNote.in(context), strategy: 'canary', canary, rollback: context['rollback'] } }
 }
 
 /** @param retire What becomes of older versions once all of the traffic is the new one's. Undefined: no other version serves */

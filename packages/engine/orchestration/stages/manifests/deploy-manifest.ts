@@ -1,12 +1,15 @@
 /** `deployManifest` and `planManifest`: objects of a cluster as manifests describe them, or what would change. */
-import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { deploying, failOnError } from '@fairlead/model/stage-types/manifests.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { failureRecord } from '../../machine/failure.ts'
-import { isFalse, type Stage } from '../../model.ts'
+import type { Stage } from '../../model.ts'
 import { checkCanarySteps } from '../infrastructure/canary.ts'
 import { kubernetes } from '../infrastructure/cloud-context.ts'
 import { monitorStep, submitStep } from '../infrastructure/cloud-task.ts'
+import { tasksNote } from '../infrastructure/notes.ts'
 import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { checkCanaryManifests, describeManifestStop, trafficOptionsOf } from './canary.ts'
+import { checkCanaryManifests, describeManifestStop, trafficOf } from './canary.ts'
 import { cleanUpSteps } from './clean-up.ts'
 import { manifestStage, operationFields } from './manifest-context.ts'
 import { previewedOnceResolved, resolveStep } from './manifest-source.ts'
@@ -21,7 +24,7 @@ const resolve = resolveStep('resolveDeploySourceManifest', {
 })
 
 function submitDeployment(operation: 'deployManifest' | 'planManifest'): Step {
-  const submit = submitStep(operation, operation.toLowerCase(), (context) => ({
+  const submit = submitStep(operation, (context) => ({
     operations: [{ [operation]: description(context) }],
     context: { cloudProvider: kubernetes },
   }))
@@ -33,42 +36,39 @@ function description(context: TaskContext): JsonObject {
   const moniker = objectOf(fields['moniker'])
   const settings = context.stage.context
   if (trafficStrategyOf(settings) === 'CANARY') checkCanaryManifests(objectsOf(fields['manifests']), settings)
-  return {
-    ...fields,
-    moniker: { ...moniker, app: textOf(moniker['app']) ?? context.execution.application },
-    source: 'text',
-    ...trafficFields(settings),
-  }
+  const app = moniker['app'] || context.execution.application
+  return { ...fields, moniker: { ...moniker, app }, source: 'text', ...trafficFields(settings) }
 }
 
 const planSteps = [submitDeployment('planManifest'), monitorStep('monitorPlan')]
 
 /** Only outputs keep the plan of a deployment: in the context, `plan` asks for one. */
-const keepPlan: Step = { name: 'keepPlan', decide: ({ stage }) => ({ status: 'SUCCEEDED', outputs: readPlan(stage) }) }
+const keepPlan: Step = { name: 'keepPlan', decide: ({ stage }) => ({ status: 'SUCCEEDED', outputs: shownOf(planOf(stage)) }) }
 
 const judgePlan: Step = {
   name: 'judgePlan',
   decide: ({ stage }): TaskResult => {
-    const found = readPlan(stage)
-    const faults = found.plan.filter(({ change }) => change === 'error').map(describeFault)
+    const plan = planOf(stage)
+    const found = shownOf(plan)
+    const faults = plan.flatMap(({ change, name, namespace, message = 'the API server refuses it and says no reason' }) => {
+      const place = namespace === undefined ? '' : ` in ${namespace}`
+      return change === 'error' ? [`${name}${place} cannot be deployed: ${message}`] : []
+    })
     const [first, ...others] = faults
-    if (first === undefined || isFalse(stage.context['failOnError']))
+    if (first === undefined || !readFields([failOnError], stage.context).failOnError)
       return { status: 'SUCCEEDED', context: found, outputs: found }
     const exception = failureRecord('PlanFailed', [first, ...others])
     return { status: 'TERMINAL', context: { ...found, exception }, outputs: found }
   },
 }
 
-function describeFault({ name, namespace, message }: JsonObject): string {
-  const place = textOf(namespace) === undefined ? '' : ` in ${String(namespace)}`
-  return `${String(name)}${place} cannot be deployed: ${textOf(message) ?? 'the API server refuses it and says no reason'}`
+function planOf({ context }: Stage) {
+  return tasksNote.in(context).flatMap(({ results }) => results.flatMap(({ differences }) => differences))
 }
 
 /** What would change, object by object, and whether anything would. */
-function readPlan({ context }: Stage): { plan: JsonObject[]; planHasChanges: boolean } {
-  const results = objectsOf(context['kato.tasks']).flatMap(({ resultObjects }) => objectsOf(resultObjects))
-  const plan = results.flatMap(({ differences }) => objectsOf(differences))
-  return { plan, planHasChanges: plan.some(({ change }) => change !== 'none') }
+function shownOf(plan: ReturnType<typeof planOf>): JsonObject {
+  return { plan: plan.map(({ all }) => all), planHasChanges: plan.some(({ change }) => change !== 'none') }
 }
 
 export const planManifestStage: StageType = manifestStage({
@@ -80,23 +80,23 @@ export const planManifestStage: StageType = manifestStage({
 
 /** @param absenceMs How long a deployed object may be missing */
 export function deployManifestStage(absenceMs: number): StageType {
-  const deploy = submitDeployment('deployManifest')
-  const monitor = monitorStep('monitorDeploy')
   const stabilize = stabilizeStep(absenceMs)
   const plan = [...planSteps, keepPlan]
-  const main = [deploy, monitor, promoteStep, stabilize, ...cleanUpSteps]
+  const main = [submitDeployment('deployManifest'), monitorStep('monitorDeploy'), promoteStep, stabilize, ...cleanUpSteps]
   return manifestStage({
     type: 'deployManifest',
     steps: [resolve, ...plan, ...main, bindStep, findOldStep, clearOutputsStep],
     chooseSteps: ({ context }, execution) => {
-      if (trafficStrategyOf(context) === 'CANARY') checkCanarySteps(trafficOptionsOf(context), execution)
+      const strategy = trafficStrategyOf(context)
+      const settings = readFields(deploying, context)
+      if (strategy === 'CANARY') checkCanarySteps({ canary: trafficOf(context).canary }, execution)
       return [
         resolve,
-        ...(isTrue(context['plan']) ? plan : []),
+        ...(settings.plan ? plan : []),
         ...main,
         ...(expectsArtifacts(context) ? [bindStep] : []),
-        ...(trafficStrategyOf(context) === 'NONE' ? [] : [findOldStep]),
-        ...(isTrue(context['noOutput']) ? [clearOutputsStep] : []),
+        ...(strategy === 'NONE' ? [] : [findOldStep]),
+        ...(settings.noOutput ? [clearOutputsStep] : []),
       ]
     },
     afterStages: oldVersionStages,

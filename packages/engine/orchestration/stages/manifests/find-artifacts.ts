@@ -1,13 +1,11 @@
 /** `findArtifactsFromResource`: an object of a cluster, and the artifacts that it uses, for later stages. */
-import { fieldOf, listOf } from '@fairlead/base/json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { attempt } from '../infrastructure/cloud-task.ts'
 import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
-import { manifestStage, requireManifest } from './manifest-context.ts'
+import { manifestStage, requireManifest, resolveTargetStep } from './manifest-context.ts'
 import { withBinding } from './produced-artifacts.ts'
 import { toOutput } from './promote-outputs.ts'
 import { loadManifest } from './stabilize.ts'
-import { resolveTargetStep } from './target.ts'
 
 const reads = { key: 'manifests.reads', tries: 5, pauseMs: 1000 }
 
@@ -37,7 +35,6 @@ async function findArtifacts(context: TaskContext): Promise<TaskResult> {
       `${target.name} was not found in ${target.account}/${target.location}. Check its kind, name and location.`,
     ])
   const { manifest, artifacts } = found
-  const shown = fieldOf(manifest, 'kind') === 'Secret' ? toOutput(manifest) : manifest
-  const outputs = { manifest: shown, artifacts: listOf(artifacts) }
+  const outputs = { manifest: manifest['kind'] === 'Secret' ? toOutput(manifest) : manifest, artifacts }
   return { status: 'SUCCEEDED', context: outputs, outputs }
 }

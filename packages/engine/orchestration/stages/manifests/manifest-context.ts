@@ -1,10 +1,13 @@
-/** Fields that stages of manifests share: the object they work on, and the notes they keep. */
-import { definedOf, isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+/** Fields that stages of manifests share: the object they work on, by its name or as the newest, oldest … of a cluster, and the notes they keep. */
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, isTrue, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { toMoniker } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { documentKeys, type Stage, type StagePlace } from '../../model.ts'
 import { kubernetes, requireAccount } from '../infrastructure/cloud-context.ts'
-import { withoutNotes } from '../infrastructure/server-group-operations.ts'
-import type { StageType } from '../stage-type.ts'
+import { attempt } from '../infrastructure/cloud-task.ts'
+import { withoutNotes } from '../infrastructure/notes.ts'
+import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
 
 /** Location in paths of what has no namespace. */
 export const noLocation = '_'
@@ -18,31 +21,92 @@ export interface ManifestTarget {
   readonly name: string
 }
 
-export function locationIn(context: JsonObject): string {
-  return textOf(context['location']) ?? textOf(context['namespace']) ?? noLocation
-}
+const text = or(textOf, '')
+
+/** What stages look at in an object of a cluster. */
+export const readObject = shape({
+  kind: text,
+  metadata: shape({ name: text, namespace: text, creationTimestamp: textOf, annotations: objectOf }),
+})
+
+/** Application and cluster that its annotations name. */
+export const readOwner = shape({
+  metadata: shape({
+    annotations: shape({
+      app: [textOf, 'moniker.spinnaker.io/application'],
+      cluster: [textOf, 'moniker.spinnaker.io/cluster'],
+    }),
+  }),
+})
+
+const readTarget = shape({
+  location: [or(textOf, noLocation), 'location', 'namespace'],
+  manifestName: textOf,
+  labelSelectors: (value: unknown) => value,
+  mode: or(textOf, 'dynamic'),
+  criteria: textOf,
+  kind: textOf,
+  cluster: textOf,
+  app: textOf,
+  moniker: toMoniker,
+  source: or(textOf, 'text'),
+  skipExpressionEvaluation: isTrue,
+})
 
 /** @param location A namespace, or an empty text */
 export function toPathLocation(location: string): string {
   return location === '' ? noLocation : location
 }
 
+/** The application whose objects the stage works on. */
+export function appOf({ stage, execution }: StagePlace): string {
+  const { app, moniker } = readTarget(stage.context)
+  return app ?? moniker.app ?? execution.application
+}
+
 /** The object that the stage names. @throws {StageError} when it names none, or no account */
 export function requireManifest({ context }: Pick<Stage, 'context'>): ManifestTarget {
   const account = requireAccount(context)
-  const name = textOf(context['manifestName'])
-  if (name === undefined && context['labelSelectors'] !== undefined)
+  const { manifestName: name, location, labelSelectors } = readTarget(context)
+  if (name === undefined && labelSelectors !== undefined)
     throw new StageError(['The stage works on one object and cannot select by labels: set "manifestName" or "criteria".'])
   if (name === undefined) throw new StageError(['The stage names no object: set "manifestName", such as "deployment web".'])
-  return { account, location: locationIn(context), name: checkFullName(name) }
-}
-
-/** @throws {StageError} unless it has a kind and a name */
-function checkFullName(name: string): string {
-  if (/^[^ ]+ [^ ]+$/.test(name)) return name
+  if (/^[^ ]+ [^ ]+$/.test(name)) return { account, location, name }
   throw new StageError([
     `"${name}" does not name an object: write its kind and its name with one space, such as "deployment web".`,
   ])
+}
+
+const lookups = { key: 'manifests.lookups', tries: 10, pauseMs: 200 }
+
+/** Without criteria, the stage names its target itself. */
+export const resolveTargetStep: Step = {
+  name: 'resolveTargetManifest',
+  timeoutMs: 60_000,
+  readsOnly: true,
+  execute: async (context) => {
+    const { criteria, mode } = readTarget(context.stage.context)
+    const isDynamic = criteria !== undefined && mode === 'dynamic'
+    return isDynamic ? attempt(context, lookups, () => findTarget(context)) : { status: 'SUCCEEDED' }
+  },
+}
+
+async function findTarget(context: TaskContext): Promise<TaskResult> {
+  const { stage, infrastructure } = context
+  const account = requireAccount(stage.context)
+  const { location, kind = '', cluster = '', criteria: criterion = '' } = readTarget(stage.context)
+  for (const [key, value] of Object.entries({ kind, cluster })) {
+    if (value === '')
+      throw new StageError([`The target has no "${key}": set "kind", "cluster" and "criteria", or "manifestName".`])
+  }
+  const application = appOf(context)
+  const manifestName = await infrastructure.manifestByCriterion({ account, location, kind, application, cluster, criterion })
+  if (manifestName === undefined) {
+    throw new StageError([
+      `There is no ${kind} for "${criterion}" of the cluster "${cluster}" of ${application} in ${account}/${location}. Check kind, cluster and application.`,
+    ])
+  }
+  return { status: 'SUCCEEDED', context: { manifestName }, outputs: { manifestName } }
 }
 
 /** `deployment` of `deployment web`, in lower case and without its group. */
@@ -68,10 +132,16 @@ export function withoutResults(context: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(withoutNotes(context)).filter(([key]) => !isResult(key)))
 }
 
+/** Whether its documents are read from an artifact. */
+export function isFromArtifact({ context }: Stage): boolean {
+  return readTarget(context).source.toLowerCase() === 'artifact'
+}
+
 /** Contents of artifacts are evaluated once, where they are read; what the cluster returns, never. */
 function unevaluatedKeys({ context }: Stage): string[] {
-  const isGiven = textOf(context['source']) !== 'artifact' && !isTrue(context['skipExpressionEvaluation'])
-  return [...Object.keys(context).filter(isResult), ...['kato.tasks', 'optionalArtifacts'], ...(isGiven ? [] : documentKeys)]
+  const { source, skipExpressionEvaluation } = readTarget(context)
+  const isGiven = source !== 'artifact' && !skipExpressionEvaluation
+  return [...Object.keys(context).filter(isResult), 'kato.tasks', 'optionalArtifacts', ...(isGiven ? [] : documentKeys)]
 }
 
 /** What all stages of manifests have in common. */
@@ -90,7 +160,11 @@ export function manifestStage(type: StageType): StageType {
 }
 
 /** The description of an operation: services take what they know. */
-export function operationFields({ stage }: StagePlace): JsonObject {
-  const account = requireAccount(stage.context)
-  return { ...withoutResults(stage.context), account, credentials: account, cloudProvider: kubernetes }
+export function operationFields({ stage }: Pick<StagePlace, 'stage'>): JsonObject {
+  return { ...withoutResults(stage.context), ...accountFields(stage) }
+}
+
+export function accountFields({ context }: Pick<Stage, 'context'>): JsonObject {
+  const account = requireAccount(context)
+  return { account, credentials: account, cloudProvider: kubernetes }
 }

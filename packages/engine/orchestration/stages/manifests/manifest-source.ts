@@ -1,6 +1,10 @@
 /** Documents of a stage: written into it, or read from an artifact as a stream of YAML. */
-import { isObject, isTrue, type JsonObject, listOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { parseYamlStream } from '@fairlead/base/json/yaml.ts'
+import { stageFields } from '@fairlead/model/stage-types/common.ts'
+import { sourced } from '@fairlead/model/stage-types/manifests.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { executionScope } from '../../expressions/scopes.ts'
 import { withSummary } from '../../expressions/stage-evaluation.ts'
 import { evaluateTree } from '../../expressions/template.ts'
@@ -9,6 +13,7 @@ import type { Stage, StagePlace } from '../../model.ts'
 import { attempt, type SubmitStep } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { bindableArtifacts, fetchArtifact, isEmbedded, requireArtifact } from './artifacts.ts'
+import { isFromArtifact } from './manifest-context.ts'
 
 /** YAML as Kubernetes reads it. */
 const yamlForm = { version: '1.1', merges: true } as const
@@ -36,10 +41,6 @@ export function resolveStep(name: string, source: Source): Step {
     },
     execute: async (context) => (isFromArtifact(context.stage) ? readDocuments(context, source) : written(context)),
   }
-}
-
-function isFromArtifact({ context }: Stage): boolean {
-  return textOf(context['source'])?.toLowerCase() === 'artifact'
 }
 
 /** What an artifact holds is known once it is resolved, and nothing is previewed before. */
@@ -91,30 +92,30 @@ function parseDocuments(text: string, where: string): unknown[] {
 
 /** @throws {StageError} when the stage names no artifact that exists */
 function artifactOf(place: StagePlace): JsonObject {
-  const { context } = place.stage
-  const artifact = context['manifestArtifact']
-  return requireArtifact(place, what, {
-    id: context['manifestArtifactId'],
-    artifact,
-    account: context['manifestArtifactAccount'],
-  })
+  const {
+    manifestArtifactId: id,
+    manifestArtifact: artifact,
+    manifestArtifactAccount: account,
+  } = readFields(sourced, place.stage.context)
+  return requireArtifact(place, what, { id, artifact, account })
 }
 
+const readProblems = list(shape({ description: textOf }))
+
 async function readDocuments(context: TaskContext, source: Source): Promise<TaskResult> {
+  const settings = { ...readFields(sourced, context.stage.context), ...readFields(stageFields, context.stage.context) }
   const artifact = artifactOf(context)
   return attempt(context, fetches, async () => {
     const content = await fetchArtifact(context, what, artifact)
     const documents = toDocuments([content], 'the manifest artifact')
-    if (isTrue(context.stage.context['skipExpressionEvaluation'])) return toResult(context, source, documents)
+    if (settings.skipExpressionEvaluation) return toResult(context, source, documents)
     const { value, summary } = evaluateTree(documents, { scope: executionScope(context), now: context.now, meter: context.meter })
     if (context.answers.pending.length > 0) return { status: 'RUNNING', pollMs: asksAgainMs }
-    const problems = Object.values(summary).flatMap(listOf).flatMap(describeProblem)
-    if (problems.length > 0 && isTrue(context.stage.context['failOnFailedExpressions'])) throw new StageError(problems)
+    const problems = Object.values(summary)
+      .flatMap(readProblems)
+      .flatMap(({ description = [] }) => description)
+    if (problems.length > 0 && settings.failOnFailedExpressions) throw new StageError(problems)
     const result = toResult(context, source, value)
     return { ...result, context: { ...result.context, ...withSummary(context.stage, summary) } }
   })
-}
-
-function describeProblem(entry: unknown): string[] {
-  return isObject(entry) && typeof entry['description'] === 'string' ? [entry['description']] : []
 }

@@ -1,22 +1,33 @@
 /** Stages of one operation on one object: delete, patch, scale, undo, pause, resume, restart, enable, disable. */
-import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { or, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { onlyWithEarlierRevision, patchOptions, replicas, waitUntilStable } from '@fairlead/model/stage-types/manifests.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { StageError } from '../../machine/failure.ts'
-import { isFalse, type Stage } from '../../model.ts'
+import type { Stage } from '../../model.ts'
 import { kubernetes } from '../infrastructure/cloud-context.ts'
 import { monitorStep, submitStep } from '../infrastructure/cloud-task.ts'
+import { deployedNote } from '../infrastructure/notes.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
 import type { ManifestGuard } from './guards.ts'
-import { kindOf, type ManifestTarget, manifestStage, noLocation, operationFields, requireManifest } from './manifest-context.ts'
+import {
+  kindOf,
+  type ManifestTarget,
+  manifestStage,
+  noLocation,
+  operationFields,
+  requireManifest,
+  resolveTargetStep,
+} from './manifest-context.ts'
 import { previewedOnceResolved, resolveStep } from './manifest-source.ts'
 import { withBinding } from './produced-artifacts.ts'
 import { promoteStep } from './promote-outputs.ts'
 import { loadManifest, stabilizeStep } from './stabilize.ts'
-import { resolveTargetStep } from './target.ts'
 
 interface OperationOptions {
   /** How the step that follows the operation is called. */
   readonly monitor: string
-  readonly stabilizes: boolean
+  readonly stabilizes?: true
   /** Refuses the operation. */
   readonly check?: (context: TaskContext, target: ManifestTarget) => Promise<void>
   /** Whether there is something to do; there is by default. */
@@ -38,7 +49,7 @@ export function operationStages({ absenceMs, guard }: ManifestParts): StageType[
     return manifestStage({
       type,
       steps: all,
-      chooseSteps: ({ context }) => (isFalse(context['waitUntilStable']) ? steps : all),
+      chooseSteps: ({ context }) => (readFields([waitUntilStable], context).waitUntilStable ? all : steps),
     })
   }
   return [
@@ -52,9 +63,9 @@ export function operationStages({ absenceMs, guard }: ManifestParts): StageType[
       },
     }),
     on('undoRolloutManifest', { monitor: 'monitorUndoRollout', stabilizes: true, isNeeded: hasEarlierRevision }),
-    on('pauseRolloutManifest', { monitor: 'monitorPauseRollout', stabilizes: false }),
+    on('pauseRolloutManifest', { monitor: 'monitorPauseRollout' }),
     on('resumeRolloutManifest', { monitor: 'monitorResumeRollout', stabilizes: true }),
-    on('rollingRestartManifest', { monitor: 'monitorRollingRestart', stabilizes: false }),
+    on('rollingRestartManifest', { monitor: 'monitorRollingRestart' }),
     on('enableManifest', { monitor: 'monitorEnable', stabilizes: true }),
     on('disableManifest', {
       monitor: 'monitorDisable',
@@ -64,12 +75,12 @@ export function operationStages({ absenceMs, guard }: ManifestParts): StageType[
   ]
 }
 
-function submitOn(operation: string, { check = async () => undefined, isNeeded = async () => true }: OperationOptions): Step {
-  return submitStep(operation, operation.toLowerCase(), async (context) => {
+function submitOn(operation: string, { check, isNeeded }: OperationOptions): Step {
+  return submitStep(operation, async (context) => {
     const target = requireManifest(context.stage)
-    await check(context, target)
+    await check?.(context, target)
     // Without a note of the target, no later step waits for it.
-    if (!(await isNeeded(context, target))) return { operations: [], context: { cloudProvider: kubernetes } }
+    if ((await isNeeded?.(context, target)) === false) return { operations: [], context: { cloudProvider: kubernetes } }
     return { operations: [{ [operation]: descriptionOf(context, target) }], context: noteTarget(target) }
   })
 }
@@ -85,39 +96,43 @@ function noteTarget({ account, location, name }: ManifestTarget): JsonObject {
     'manifest.account.name': account,
     'manifest.name': name,
     'manifest.location': location,
-    'outputs.manifestNamesByNamespace': { [location]: [name] },
+    ...deployedNote.as([{ location, name }]),
   }
 }
 
 /** @throws {StageError} unless it is a number of replicas */
 function requireReplicas({ context }: Stage): number {
-  const replicas = numberOf(context['replicas'])
-  if (replicas !== undefined && Number.isInteger(replicas) && replicas >= 0) return replicas
+  const { replicas: number } = readFields([replicas], context)
+  if (number !== undefined && Number.isInteger(number) && number >= 0) return number
   throw new StageError(['The stage names no number of replicas: set "replicas" to 0 or more.'])
 }
 
+const first = or(numberOf, 1)
+const readRevisions = shape({
+  metadata: shape({
+    annotations: shape({
+      deployment: [first, 'deployment.kubernetes.io/revision'],
+      daemonset: [first, 'deprecated.daemonset.template.generation'],
+    }),
+  }),
+  status: shape({ currentRevision: textOf, updateRevision: textOf }),
+})
+
 /** A rollback after a failed deployment leaves alone what runs for the first time. */
 async function hasEarlierRevision(context: TaskContext, target: ManifestTarget): Promise<boolean> {
-  if (!isTrue(context.stage.context['onlyWithEarlierRevision'])) return true
-  const manifest = objectOf((await loadManifest(context, target))?.['manifest'])
-  const annotation = (key: string) => numberOf(fieldAt(manifest, 'metadata', 'annotations', key)) ?? 1
-  switch (kindOf(target.name)) {
-    case 'deployment':
-      return annotation('deployment.kubernetes.io/revision') > 1
-    case 'daemonset':
-      return annotation('deprecated.daemonset.template.generation') > 1
-    default: {
-      const { currentRevision, updateRevision } = objectOf(manifest['status'])
-      return currentRevision !== undefined && currentRevision !== updateRevision
-    }
-  }
+  if (!readFields([onlyWithEarlierRevision], context.stage.context).onlyWithEarlierRevision) return true
+  const { metadata, status } = readRevisions((await loadManifest(context, target))?.manifest)
+  const kind = kindOf(target.name)
+  if (kind === 'deployment' || kind === 'daemonset') return metadata.annotations[kind] > 1
+  return status.currentRevision !== undefined && status.currentRevision !== status.updateRevision
 }
 
 /** One object, or all of some kinds that labels select. */
 function deleteStage(guard: ManifestGuard): StageType {
-  const submit = submitStep('deleteManifest', 'deletemanifest', async (context) => {
-    const { context: settings } = context.stage
-    if (isByLabels(settings)) {
+  const submit = submitStep('deleteManifest', async (context) => {
+    const { mode, manifestName, kinds, labelSelectors } = context.stage.context
+    const isSelecting = kinds !== undefined || labelSelectors !== undefined
+    if (mode === 'label' || (isSelecting && !manifestName)) {
       const { manifestName: _name, ...fields } = operationFields(context)
       return { operations: [{ deleteManifest: fields }], context: { cloudProvider: kubernetes } }
     }
@@ -131,17 +146,12 @@ function deleteStage(guard: ManifestGuard): StageType {
   })
 }
 
-function isByLabels(settings: JsonObject): boolean {
-  const isSelecting = settings['kinds'] !== undefined || settings['labelSelectors'] !== undefined
-  return textOf(settings['mode']) === 'label' || (isSelecting && textOf(settings['manifestName']) === undefined)
-}
-
 function patchStage(stabilize: Step): StageType {
   const resolve = resolveStep('resolvePatchSourceManifest', {
     key: 'patchBody',
     toContext: (documents, { context }) => ({ patchBody: checkPatch(documents, mergeStrategyOf(context)) }),
   })
-  const submit = submitStep('patchManifest', 'patchmanifest', async (context) => {
+  const submit = submitStep('patchManifest', async (context) => {
     const target = requireManifest(context.stage)
     return { operations: [{ patchManifest: patchOf(context, target) }], context: noteTarget(target) }
   })
@@ -150,7 +160,7 @@ function patchStage(stabilize: Step): StageType {
 }
 
 function mergeStrategyOf(context: JsonObject): string {
-  return textOf(objectOf(context['options'])['mergeStrategy']) ?? 'strategic'
+  return readFields([patchOptions], context).options.mergeStrategy
 }
 
 /** @throws {StageError} when the strategy cannot take these documents */
@@ -166,7 +176,7 @@ function patchOf(context: TaskContext, target: ManifestTarget): JsonObject {
   const fields = descriptionOf(context, target)
   const { options, patchBody, requiredArtifacts = [], optionalArtifacts = [] } = fields
   const mergeStrategy = mergeStrategyOf(context.stage.context)
-  const documents = Array.isArray(patchBody) ? patchBody : [patchBody]
+  const documents = [patchBody].flat()
   return {
     ...fields,
     source: 'text',

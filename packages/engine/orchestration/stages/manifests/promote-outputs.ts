@@ -1,8 +1,8 @@
 /** Results of operations, where clients and expressions read them: keys with a dot in context and outputs of the stage. */
-import { definedOf, type JsonObject, listOf, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { definedOf, type JsonObject, listOf, objectOf } from '@fairlead/base/json/values.ts'
+import { tasksNote } from '../infrastructure/notes.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 
-const promoted = ['manifests', 'manifestNamesByNamespace', 'boundArtifacts', 'createdArtifacts'] as const
 /** A copy of the whole manifest within itself. */
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'
 
@@ -10,17 +10,25 @@ const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'
 export const promoteStep: Step = { name: 'promoteOutputs', decide: promote }
 
 function promote({ stage }: TaskContext): TaskResult {
-  const tasks = objectsOf(stage.context['kato.tasks'])
-  const results = tasks.flatMap(({ resultObjects }) => objectsOf(resultObjects))
-  const found: JsonObject = {}
-  for (const key of promoted) {
-    const value = results.map((result) => result[key]).find((each) => each !== undefined && each !== null)
-    if (value === undefined) continue
-    found[`outputs.${key}`] = key === 'manifests' ? listOf(value).map(toOutput) : value
-    if (key === 'createdArtifacts') found['artifacts'] = value
-  }
+  const tasks = tasksNote.in(stage.context)
+  const results = tasks.flatMap((task) => task.results)
+  const first = (key: string) => results.map(({ all }) => all[key]).find((each) => each !== undefined && each !== null)
+  const manifests = first('manifests')
+  const created = first('createdArtifacts')
+  const found = definedOf({
+    'outputs.manifests': manifests && listOf(manifests).map(toOutput),
+    'outputs.manifestNamesByNamespace': first('manifestNamesByNamespace'),
+    'outputs.boundArtifacts': first('boundArtifacts'),
+    'outputs.createdArtifacts': created,
+    artifacts: created,
+  })
   // One copy of the manifests is enough.
-  return { status: 'SUCCEEDED', context: { ...found, 'kato.tasks': tasks.map(withoutManifests) }, outputs: found }
+  const slim = tasks.map((task) => ({ ...task, all: { ...task.all, resultObjects: task.results.map(withoutManifests) } }))
+  return { status: 'SUCCEEDED', context: { ...found, ...tasksNote.as(slim) }, outputs: found }
+}
+
+function withoutManifests({ all: { manifests: _manifests, ...result } }: { all: JsonObject }): JsonObject {
+  return result
 }
 
 /** An object of a cluster without values of secrets, which its copy of the manifest has too. */
@@ -32,11 +40,6 @@ export function toOutput(manifest: unknown): JsonObject {
   return { ...rest, ...values, metadata: { ...shown, ...(annotations !== undefined && { annotations: kept }) } }
 }
 
-function withoutManifests(task: JsonObject): JsonObject {
-  const results = objectsOf(task['resultObjects'])
-  return { ...task, resultObjects: results.map(({ manifests: _manifests, ...result }) => result) }
-}
-
 /** A stage with `noOutput` hands nothing to later stages. */
 export const clearOutputsStep: Step = {
   name: 'clearOutputs',
@@ -44,11 +47,4 @@ export const clearOutputsStep: Step = {
     status: 'SUCCEEDED',
     outputs: Object.fromEntries(Object.keys(stage.outputs).map((key) => [key, undefined])),
   }),
-}
-
-/** Objects that the stage has deployed, as `location` and full name. */
-export function deployedNames(context: JsonObject): { location: string; name: string }[] {
-  return Object.entries(objectOf(context['outputs.manifestNamesByNamespace'])).flatMap(([location, names]) =>
-    listOf(names).map((name) => ({ location, name: String(name) })),
-  )
 }

@@ -1,32 +1,53 @@
-import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, numberOf, objectOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { stability } from '@fairlead/model/stage-types/manifests.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
+import type { CloudManifest } from '@fairlead/ports/cloud-values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { passedMs, pausedMs } from '../../machine/timeout.ts'
-import { isFalse, waitingKey } from '../../model.ts'
+import { waitingKey } from '../../model.ts'
 import { requireAccount } from '../infrastructure/cloud-context.ts'
 import { minuteMs, pauseFor } from '../infrastructure/cloud-task.ts'
+import { deployedNote } from '../infrastructure/notes.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { type ManifestTarget, toPathLocation } from './manifest-context.ts'
-import { deployedNames } from './promote-outputs.ts'
 
 export const stabilizeStepName = 'waitForManifestToStabilize'
-const defaultMinutes = 30
 const longestPauseMs = 5000
 /** Objects that are read at the same time. */
 const parallelReads = 10
 const maxReason = 500
-const absencesKey = 'manifests.absences'
 
 /** @param absenceMs How long an object may be missing */
 export function stabilizeStep(absenceMs: number): Step {
   return {
     name: stabilizeStepName,
-    timeoutMs: defaultMinutes * minuteMs,
-    timeoutOf: ({ context }) => {
-      const minutes = numberOf(context['stableManifestTimeoutMinutes'])
-      return minutes === undefined ? undefined : minutes * minuteMs
-    },
+    timeoutOf: ({ context }) => readFields(stability, context).stableManifestTimeoutMinutes * minuteMs,
     execute: (context) => look(context, absenceMs),
   }
+}
+
+interface Shown {
+  readonly manifestName: string
+  readonly location: string
+}
+
+const toShownList = list(shape({ manifestName: or(textOf, ''), location: or(textOf, '') }))
+
+/** What earlier looks have found, and the object of an operation. */
+const readNotes = shape({
+  stableManifests: toShownList,
+  failedManifests: toShownList,
+  failures: [textsOf, 'manifests.failures'],
+  /** Since when objects are missing, by their keys; milliseconds since the epoch. */
+  absences: [objectOf, 'manifests.absences'],
+  name: [textOf, 'manifest.name'],
+  location: [or(textOf, ''), 'manifest.location'],
+})
+
+/** Objects of the stage that were stable. */
+export function stableIn(context: JsonObject): readonly Shown[] {
+  return readNotes(context).stableManifests
 }
 
 /** What a look found out about an object. */
@@ -34,15 +55,14 @@ interface Verdict {
   readonly target: ManifestTarget
   readonly kind: 'stable' | 'failed' | 'waiting'
   readonly message?: string
-  /** Since when it is missing, milliseconds since the epoch. */
   readonly absentSince?: number
-  readonly warnings?: unknown
-  readonly events?: unknown
+  readonly warnings?: readonly JsonObject[]
+  readonly events?: readonly JsonObject[]
 }
 
 async function look(context: TaskContext, absenceMs: number): Promise<TaskResult> {
-  const settings = context.stage.context
-  const decided = [...objectsOf(settings['stableManifests']), ...objectsOf(settings['failedManifests'])].map(keyOf)
+  const { stableManifests, failedManifests } = readNotes(context.stage.context)
+  const decided = [...stableManifests, ...failedManifests].map(keyOf)
   const open = targetsOf(context).filter((target) => !decided.includes(keyOf(toShown(target))))
   const verdicts: Verdict[] = []
   for (let start = 0; start < open.length; start += parallelReads) {
@@ -53,67 +73,68 @@ async function look(context: TaskContext, absenceMs: number): Promise<TaskResult
 }
 
 function conclude(context: TaskContext, verdicts: readonly Verdict[]): TaskResult {
-  const settings = context.stage.context
+  const before = readNotes(context.stage.context)
   const of = (kind: Verdict['kind']) => verdicts.filter((each) => each.kind === kind)
-  const waiting = of('waiting')
-  const failures = [...textsOf(settings['manifests.failures']), ...of('failed').flatMap(({ message }) => message ?? [])]
-  const reasons = waiting.flatMap(({ message }) => message ?? [])
-  const absences = waiting.flatMap(({ target, absentSince }) =>
+  const shownOf = (kind: Verdict['kind']) => of(kind).map(({ target }) => toShown(target))
+  const messagesOf = (kind: Verdict['kind']) => of(kind).flatMap(({ message }) => message ?? [])
+  const failures = [...before.failures, ...messagesOf('failed')]
+  const reasons = messagesOf('waiting')
+  const absences = verdicts.flatMap(({ target, absentSince }) =>
     absentSince === undefined ? [] : [[keyOf(toShown(target)), absentSince]],
   )
+  const notes = (['warnings', 'events'] as const).flatMap((key) => {
+    const found = verdicts.flatMap((verdict) => verdict[key] ?? [])
+    return found.length === 0 ? [] : [[key, found]]
+  })
   const [first, ...others] = reasons
   const shown = {
     messages: [...failures, ...reasons],
-    stableManifests: [...objectsOf(settings['stableManifests']), ...of('stable').map(({ target }) => toShown(target))],
-    failedManifests: [...objectsOf(settings['failedManifests']), ...of('failed').map(({ target }) => toShown(target))],
+    stableManifests: [...before.stableManifests, ...shownOf('stable')],
+    failedManifests: [...before.failedManifests, ...shownOf('failed')],
     'manifests.failures': failures,
-    [absencesKey]: absences.length > 0 ? Object.fromEntries(absences) : undefined,
+    'manifests.absences': absences.length > 0 ? Object.fromEntries(absences) : undefined,
     [waitingKey]: first === undefined ? undefined : others.length === 0 ? first : `${first} (and ${others.length} more)`,
-    ...notesOf(verdicts, 'warnings'),
-    ...notesOf(verdicts, 'events'),
+    ...Object.fromEntries(notes),
   }
-  if (waiting.length > 0) return { status: 'RUNNING', context: shown, pollMs: Math.min(pauseFor(context), longestPauseMs) }
+  if (of('waiting').length > 0) return { status: 'RUNNING', context: shown, pollMs: Math.min(pauseFor(context), longestPauseMs) }
   const [failure, ...more] = failures
   if (failure === undefined) return { status: 'SUCCEEDED', context: shown }
   return { status: 'TERMINAL', context: { ...shown, exception: failureRecord('ManifestFailed', [failure, ...more]) } }
 }
 
-function notesOf(verdicts: readonly Verdict[], key: 'warnings' | 'events'): JsonObject {
-  const found = verdicts.flatMap((verdict) => objectsOf(verdict[key]))
-  return found.length === 0 ? {} : { [key]: found }
-}
-
 /** What the stage has deployed, else the object that it works on. */
-function targetsOf({ stage }: TaskContext): ManifestTarget[] {
-  const account = requireAccount(stage.context)
-  const deployed = deployedNames(stage.context)
-  const name = textOf(stage.context['manifest.name'])
-  const single = name === undefined ? [] : [{ location: textOf(stage.context['manifest.location']) ?? '', name }]
+function targetsOf({ stage: { context } }: TaskContext): ManifestTarget[] {
+  const account = requireAccount(context)
+  const deployed = deployedNote.in(context)
+  const { name, location } = readNotes(context)
+  const single = name === undefined ? [] : [{ location, name }]
   const all = deployed.length > 0 ? deployed : single
   return all.map((each) => ({ account, location: toPathLocation(each.location), name: each.name }))
 }
 
-function toShown({ name, location }: ManifestTarget): JsonObject {
+function toShown({ name, location }: ManifestTarget): Shown {
   return { manifestName: name, location }
 }
 
-function keyOf({ manifestName, location }: JsonObject): string {
-  return `${String(location)} ${String(manifestName)}`
+function keyOf({ manifestName, location }: Shown): string {
+  return `${location} ${manifestName}`
 }
 
 async function judge(context: TaskContext, target: ManifestTarget, absenceMs: number): Promise<Verdict> {
+  const { includeEvents, failFast } = readFields(stability, context.stage.context)
   const describe = (reason: string) =>
     `'${target.name}' in '${target.location}' for account ${target.account}: ${reason.trim().slice(0, maxReason)}`
-  let body: JsonObject | undefined
+  let body: CloudManifest | undefined
   try {
-    body = await loadManifest(context, target, isTrue(context.stage.context['includeEvents']))
+    body = await loadManifest(context, target, includeEvents)
   } catch (error) {
     if (!(error instanceof StageError)) throw error
     return { target, kind: 'waiting', message: describe(`its state cannot be read: ${error.message}`) }
   }
   if (body === undefined) return absent(context, target, absenceMs, describe)
   const { warnings, events } = body
-  return { target, ...judgeStatus(body, isFalse(context.stage.context['failFast']), describe), warnings, events }
+  const { kind, message } = judgeStatus(body, failFast)
+  return { target, kind, ...(message !== undefined && { message: describe(message) }), warnings, events }
 }
 
 /** The object as it is now; undefined when there is none. */
@@ -121,7 +142,7 @@ export function loadManifest(
   { infrastructure }: TaskContext,
   { account, location, name }: ManifestTarget,
   includeEvents = false,
-): Promise<JsonObject | undefined> {
+): Promise<CloudManifest | undefined> {
   return infrastructure.manifest({ account, region: location, name, includeEvents })
 }
 
@@ -131,30 +152,26 @@ function absent(
   absenceMs: number,
   describe: (reason: string) => string,
 ): Verdict {
-  const absentSince = numberOf(fieldAt(stage.context, absencesKey, keyOf(toShown(target)))) ?? now
+  const absentSince = numberOf(readNotes(stage.context).absences[keyOf(toShown(target))]) ?? now
   const absentMs = passedMs(execution, absentSince, now) - pausedMs(execution, absentSince, now)
   if (absentMs < absenceMs) return { target, kind: 'waiting', message: describe('it does not exist'), absentSince }
   const seconds = Math.round(absenceMs / 1000)
   return { target, kind: 'failed', message: describe(`it does not exist for ${seconds} s: something has deleted it`) }
 }
 
-/** @param isPatient Whether to wait where it is pointless */
+/** @param failsFast Whether to fail where it is pointless to wait */
 function judgeStatus(
-  body: JsonObject,
-  isPatient: boolean,
-  describe: (reason: string) => string,
-): Pick<Verdict, 'kind' | 'message'> {
-  const status = objectOf(body['status'])
-  const state = (key: string) => isTrue(fieldAt(status, key, 'state'))
-  const text = (key: string) => textOf(fieldAt(status, key, 'message'))
-  const reasons = [...textsOf(body['reasons']), ...textsOf(status['reasons'])]
-  const joined = (...first: (string | undefined)[]) => {
-    const sentences = [...first.filter((each) => each !== undefined), ...reasons].map((each) => each.replace(/\.$/, ''))
+  { status, reasons, hopeless }: CloudManifest,
+  failsFast: boolean,
+): { kind: Verdict['kind']; message?: string } {
+  const { stable, available, failed } = status
+  const joined = (first: string) => {
+    const sentences = [first, ...reasons, ...status.reasons].map((each) => each.replace(/\.$/, ''))
     return [...new Set(sentences)].join('. ')
   }
-  if (state('failed')) return { kind: 'failed', message: describe(joined(text('failed') ?? 'it failed')) }
-  if (state('stable')) return { kind: 'stable' }
-  const waits = joined(text('stable') ?? text('available') ?? 'it is not stable yet')
-  const isHopeless = isTrue(body['hopeless']) || isTrue(status['hopeless'])
-  return { kind: isHopeless && !isPatient ? 'failed' : 'waiting', message: describe(waits) }
+  if (failed.state) return { kind: 'failed', message: joined(failed.message ?? 'it failed') }
+  if (stable.state) return { kind: 'stable' }
+  const isHopeless = hopeless || status.hopeless
+  const message = joined(stable.message ?? available.message ?? 'it is not stable yet')
+  return { kind: isHopeless && failsFast ? 'failed' : 'waiting', message }
 }

@@ -8,10 +8,11 @@ import type { Environment } from '@fairlead/model/environments/declaration.ts'
 import { imagesIn, repositoryOf } from '@fairlead/model/environments/images.ts'
 import { deploysTo, toTarget } from '@fairlead/model/environments/pipelines.ts'
 import { type Running, type RunningCluster, runningIn, versionsOf } from '@fairlead/model/environments/running.ts'
+import { placedNames } from '@fairlead/ports/cloud-values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
-import { createdClustersOf, createdKey, groupsByRegion, kubernetes } from '../infrastructure/cloud-context.ts'
-import { withoutNotes } from '../infrastructure/server-group-operations.ts'
+import { createdClustersOf, kubernetes } from '../infrastructure/cloud-context.ts'
+import { withoutNotes } from '../infrastructure/notes.ts'
 import { withoutResults } from '../manifests/manifest-context.ts'
 import type { NewStage, TaskContext } from '../stage-type.ts'
 import { type Places, settingsOf } from './places.ts'
@@ -107,7 +108,7 @@ const toDeployed = shape({
   strategy: textOf,
   namespaceOverride: textOf,
   manifests: objectsOf,
-  created: [(value) => groupsByRegion(value, { provider: '', account: '' }), createdKey],
+  created: [placedNames, 'deploy.server.groups'],
 })
 
 /** A stage that has deployed, and what its context says about it. */
@@ -175,7 +176,7 @@ const creations: ReadonlySet<string> = new Set(['createServerGroup', 'cloneServe
 
 function hasCreated(done: DoneStage, target: Target): boolean {
   if (!isIn(done, target) || !creations.has(done.stage.type)) return false
-  const names = done.created.flatMap(({ region, name }) => (region === target.region ? [name] : []))
+  const names = done.created.flatMap(({ location, name }) => (location === target.region ? [name] : []))
   return target.present?.all.some(({ name }) => names.includes(name)) ?? false
 }
 

@@ -1,26 +1,26 @@
 /** Server groups that a stage verifies: those that it names, else those of the nearest deployment ahead of it. */
 import { shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { textOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { graphOf } from '../../machine/graph.ts'
 import { isTopLevel, type Stage, type StagePlace } from '../../model.ts'
 import {
   createdClusterOf,
-  createdKey,
-  groupsByRegion,
+  createdIn,
   locationOf,
   requireAccount,
   type ServerGroupTarget,
   serverGroupNameOf,
   stageProviderOf,
 } from '../infrastructure/cloud-context.ts'
+import { createdNote } from '../infrastructure/notes.ts'
 import { typeNameOf } from '../stage-type.ts'
 
 const toNamed = shape({ application: textOf, cluster: textOf, moniker: shape({ cluster: textOf }) })
 
 export interface DeployedGroup extends ServerGroupTarget {
   readonly cluster: string
-  readonly moniker: JsonObject
+  readonly moniker: { readonly app: string; readonly cluster: string }
 }
 
 /** Empty when nothing was deployed. @throws {StageError} when the stage names one without its place */
@@ -41,7 +41,7 @@ export function deployedGroups({ execution, stage }: StagePlace): DeployedGroup[
 }
 
 function hasCreated({ outputs }: Stage): boolean {
-  return Object.keys(outputs[createdKey] ?? {}).length > 0
+  return createdNote.in(outputs).length > 0
 }
 
 /** Baseline and canary go with their analysis. */
@@ -56,5 +56,5 @@ function createdBy({ context, outputs }: Stage, ofExecution: string): DeployedGr
   const cluster = createdClusterOf(context, application)
   const place = { provider: stageProviderOf(context), account: requireAccount(context) }
   const moniker = { app: application, cluster }
-  return groupsByRegion(outputs[createdKey], place).map((group) => ({ ...group, cluster, moniker }))
+  return createdIn(outputs, place).map((group) => ({ ...group, cluster, moniker }))
 }
