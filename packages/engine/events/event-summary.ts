@@ -1,5 +1,6 @@
 /** Short summary of an event, without secrets. */
-import { definedOf, fieldAt, isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { asGiven, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { mask, provesSender, withoutPasswords } from '@fairlead/model/secret-names.ts'
 import type { Event } from './event.ts'
@@ -18,46 +19,45 @@ export function summarize({ type, content }: Event): JsonObject {
   return Object.fromEntries(Object.entries(definedOf(found)).map(([name, value]) => [name, shownValue(value)]))
 }
 
-const ofImage = ({ account, registry, repository, tag, digest }: JsonObject) => ({ account, registry, repository, tag, digest })
+const toImage = shape({ account: asGiven, registry: asGiven, repository: asGiven, tag: asGiven, digest: asGiven })
+const toPush = shape({
+  repoProject: textOf,
+  slug: textOf,
+  branch: textOf,
+  tag: textOf,
+  commit: [textOf, 'hash'],
+  action: textOf,
+  number: asGiven,
+})
+const toBuilt = shape({ number: asGiven, result: asGiven, building: asGiven })
+const toBuild = shape({ master: asGiven, project: shape({ name: asGiven, lastBuild: toBuilt }) })
+const toMessage = shape({ pubsubSystem: asGiven, subscriptionName: asGiven })
+const toSearch = shape({ search: [asGiven, 'name'] })
 
-const summaries: ReadonlyMap<string, (content: JsonObject) => JsonObject> = new Map([
+const summaries: ReadonlyMap<string, (content: JsonObject) => object> = new Map<string, (content: JsonObject) => object>([
   [
     'git',
-    ({ repoProject, slug, branch, tag, hash, action, number }: JsonObject) => ({
-      repository: [repoProject, slug].flatMap((part) => textOf(part) ?? []).join('/') || undefined,
-      branch: textOf(branch),
-      tag: textOf(tag),
-      commit: textOf(hash),
-      action: textOf(action),
-      number,
-    }),
+    (content) => {
+      const { repoProject, slug, ...push } = toPush(content)
+      return { repository: [repoProject, slug].filter((part) => part !== undefined).join('/') || undefined, ...push }
+    },
   ],
   [
     'build',
-    ({ master, project }: JsonObject) => {
-      const build = objectOf(fieldAt(project, 'lastBuild'))
-      return {
-        master,
-        job: fieldAt(project, 'name'),
-        number: build['number'],
-        result: build['result'],
-        building: build['building'],
-      }
+    (content) => {
+      const { master, project } = toBuild(content)
+      return { master, job: project.name, ...project.lastBuild }
     },
   ],
-  ['docker', ofImage],
-  ['helm/oci', ofImage],
-  ['helm', ({ account, chart, version, digest }: JsonObject) => ({ account, chart, version, digest })],
-  ['artifact', ({ account, name, version }: JsonObject) => ({ account, name, version })],
-  ['pubsub', (content: JsonObject) => ofMessage(objectOf(content['messageDescription'] ?? content))],
-  ['artifactory', ({ name }: JsonObject) => ({ search: name })],
-  ['nexus', ({ name }: JsonObject) => ({ search: name })],
-  ['plugin', ({ pluginId, version, pluginEventType }: JsonObject) => ({ pluginId, version, pluginEventType })],
+  ['docker', toImage],
+  ['helm/oci', toImage],
+  ['helm', shape({ account: asGiven, chart: asGiven, version: asGiven, digest: asGiven })],
+  ['artifact', shape({ account: asGiven, name: asGiven, version: asGiven })],
+  ['pubsub', (content) => toMessage(content['messageDescription'] ?? content)],
+  ['artifactory', toSearch],
+  ['nexus', toSearch],
+  ['plugin', shape({ pluginId: asGiven, version: asGiven, pluginEventType: asGiven })],
 ])
-
-function ofMessage({ pubsubSystem, subscriptionName }: JsonObject): JsonObject {
-  return { pubsubSystem, subscriptionName }
-}
 
 /** Events whose body people compose themselves: others are told by their summary. */
 const withPayload: ReadonlySet<string> = new Set(['webhook', 'cdevents', 'pubsub'])

@@ -1,4 +1,5 @@
 /** Manual starts: a request for one pipeline, by name or id. */
+import { or, shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { isExecutionId } from '@fairlead/base/storage/ulid.ts'
 import { describeParameterProblem } from '@fairlead/model/stage-types/check-parameters.ts'
@@ -8,6 +9,9 @@ import type { Event } from './event.ts'
 import { loadPipeline } from './pipelines.ts'
 import type { Start } from './start.ts'
 
+const toOrder = shape({ application: textOf, pipelineNameOrId: textOf, user: or(textOf, 'anonymous'), trigger: objectOf })
+const toGiven = shape({ parameters: objectOf, artifacts: objectsOf })
+
 /**
  * The start that a manual event asks for. A pipeline that is unknown or disabled is no error: a failed execution under the id
  * that the client received reports it (docs/contracts/events.md#manual-starts).
@@ -15,25 +19,23 @@ import type { Start } from './start.ts'
  * @throws {PortError} when the definitions cannot be read
  */
 export async function toManualStart(context: BackendContext, event: Event, caller: Caller): Promise<Start | undefined> {
-  const application = textOf(event.content['application'])
-  const nameOrId = textOf(event.content['pipelineNameOrId'])
+  const { application, pipelineNameOrId: nameOrId, trigger: given, ...order } = toOrder(event.content)
   if (application === undefined || nameOrId === undefined) {
     context.log.warn({ eventId: event.id }, 'a manual event names no application or no pipeline')
     return undefined
   }
-  const user = caller.user ?? textOf(event.content['user']) ?? 'anonymous'
+  const user = caller.user ?? order.user
   const identity = { ...caller.identity, 'x-spinnaker-user': user, 'x-spinnaker-application': application }
   const pipeline = await loadPipeline(context.ports.definitions, application, nameOrId, toCaller(identity))
-  const given = objectOf(event.content['trigger'])
-  const problem =
-    findProblem(pipeline, application, nameOrId) ?? describeParameterProblem(pipeline ?? {}, objectOf(given['parameters']))
+  const { parameters, artifacts } = toGiven(given)
+  const problem = findProblem(pipeline, application, nameOrId) ?? describeParameterProblem(pipeline ?? {}, parameters)
   const trigger: JsonObject = {
     ...given,
     type: 'manual',
     // The logged-in user started it, whatever the request says.
     user,
     eventId: event.id,
-    parameters: objectOf(given['parameters']),
+    parameters,
   }
   if (problem !== undefined && !isExecutionId(trigger['executionId'], context.now())) {
     context.log.info({ eventId: event.id, application, nameOrId, problem }, 'a manual event starts nothing')
@@ -42,7 +44,7 @@ export async function toManualStart(context: BackendContext, event: Event, calle
   return {
     pipeline: pipeline ?? { application, name: nameOrId },
     trigger,
-    artifacts: objectsOf(given['artifacts']),
+    artifacts,
     identity,
     ...(problem !== undefined && { problem }),
   }

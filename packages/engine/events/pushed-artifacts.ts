@@ -1,5 +1,6 @@
 /** Artifacts in webhooks of registries and source control. @see docs/contracts/events.md#webhooks */
-import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { list, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { encodeValue } from '@fairlead/base/net/encode-path.ts'
 import type { Event } from './event.ts'
 import { type PushedImage, readDistribution, readDockerHub, readQuay } from './registry-webhooks.ts'
@@ -15,54 +16,50 @@ export function pushedArtifacts({ source, payload }: Event): JsonObject[] {
   return extract === undefined ? [] : extract(payload)
 }
 
+type Push = ShapeOf<typeof toPush>
+/** Of GitHub, GitLab and Gitea. */
+const toPush = shape({
+  after: shared,
+  commits: list(shape({ added: textsOf, modified: textsOf })),
+  repository: shape({ contents_url: shared, html_url: shared, full_name: shared }),
+  project: shape({ web_url: shared, path_with_namespace: shared }),
+})
+const toNexus = shape({ component: shape({ group: textOf, name: textOf, version: textOf }) })
+
 const extractors: Record<string, (payload: JsonObject) => JsonObject[]> = {
-  github: (payload) => {
-    const contents = shared(fieldOf(payload['repository'], 'contents_url'))
-    const version = shared(payload['after'])
-    return changedFiles(payload).map((name) => ({
-      type: 'github/file',
-      name,
-      version,
-      reference: contents?.replace('{+path}', () => name),
-    }))
-  },
-  gitlab: (payload) => {
-    const project = objectOf(payload['project'])
-    const [web, path] = [shared(project['web_url']), shared(project['path_with_namespace'])]
-    const origin = web !== undefined && URL.canParse(web) ? new URL(web).origin : undefined
-    return changedFiles(payload).map((name) => ({
-      type: 'gitlab/file',
-      name,
-      version: shared(payload['after']),
-      reference:
-        origin === undefined || path === undefined
-          ? undefined
-          : `${origin}/api/v4/projects/${encodeValue(path)}/repository/files/${encodeValue(name)}/raw`,
-    }))
-  },
+  github: (payload) =>
+    filesOf('github/file', payload, ({ repository }, name) => repository.contents_url?.replace('{+path}', () => name)),
+  gitlab: (payload) =>
+    filesOf('gitlab/file', payload, ({ project: { web_url: web, path_with_namespace: path } }, name) => {
+      const origin = web === undefined ? undefined : URL.parse(web)?.origin
+      return origin === undefined || path === undefined
+        ? undefined
+        : `${origin}/api/v4/projects/${encodeValue(path)}/repository/files/${encodeValue(name)}/raw`
+    }),
   gitea: giteaFiles,
   forgejo: giteaFiles,
   dockerhub: (payload) => readDockerHub(payload).flatMap(dockerImages),
   quay: (payload) => readQuay(payload).flatMap(dockerImages),
   dockerregistry: (payload) => readDistribution(payload).flatMap(dockerImages),
-  nexus: ({ component }) => {
-    if (!isObject(component)) return []
-    const [group, name, version] = [component['group'], component['name'], component['version']].map(textOf)
+  nexus(payload) {
+    const { group, name, version } = toNexus(payload).component
     if (group === undefined || name === undefined || version === undefined) return []
     return [{ type: 'maven/file', name: `${group}:${name}`, version, reference: `${group}:${name}:${version}` }]
   },
 }
 
 function giteaFiles(payload: JsonObject): JsonObject[] {
-  const repository = objectOf(payload['repository'])
-  const [web, path, version] = [shared(repository['html_url']), shared(repository['full_name']), shared(payload['after'])]
-  const base = web !== undefined && path !== undefined && web.endsWith(`/${path}`) ? web.slice(0, -path.length - 1) : undefined
-  return changedFiles(payload).map((name) => ({
-    type: 'gitea/file',
-    name,
-    version,
-    reference: base === undefined ? undefined : `${base}/api/v1/repos/${path}/raw/${name.split('/').map(encodeValue).join('/')}`,
-  }))
+  return filesOf('gitea/file', payload, ({ repository: { html_url: web, full_name: path } }, name) => {
+    const base = web !== undefined && path !== undefined && web.endsWith(`/${path}`) ? web.slice(0, -path.length - 1) : undefined
+    return base && `${base}/api/v1/repos/${path}/raw/${name.split('/').map(encodeValue).join('/')}`
+  })
+}
+
+/** Files that any commit of a push added or modified, each once. */
+function filesOf(type: string, payload: JsonObject, referenceOf: (push: Push, name: string) => string | undefined): JsonObject[] {
+  const push = toPush(payload)
+  const files = new Set(push.commits.flatMap(({ added, modified }) => [...added, ...modified]))
+  return [...files].slice(0, maxFiles).map((name) => ({ type, name, version: push.after, reference: referenceOf(push, name) }))
 }
 
 function dockerImages({ registry, repository, tag }: PushedImage): JsonObject[] {
@@ -72,12 +69,6 @@ function dockerImages({ registry, repository, tag }: PushedImage): JsonObject[] 
 
 export function dockerImage(name: string, tag: string): JsonObject {
   return { type: 'docker/image', name, version: tag, reference: `${name}:${tag}` }
-}
-
-/** Files that any commit of a push added or modified, each once. */
-function changedFiles(payload: JsonObject): string[] {
-  const files = objectsOf(payload['commits']).flatMap(({ added, modified }) => [...textsOf(added), ...textsOf(modified)])
-  return [...new Set(files)].slice(0, maxFiles)
 }
 
 /** A text that is not empty and not longer than a name or an address; else undefined. */
