@@ -1,7 +1,7 @@
 /** References to secrets that count in a run, by the stages that contain them: docs/contracts/secrets.md#authors-and-events. */
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { list, shape } from '@fairlead/base/json/shape.ts'
-import { fieldOf, type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { fieldOf, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { allReferencesIn, writtenReferencesIn } from '../pipelines/secret-references.ts'
 import { StageError } from './machine/failure.ts'
@@ -30,9 +30,7 @@ export function authoredReferences(
   const written = writtenReferencesIn([[...declared.values()], authored['templateVariables']])
   const chosen = allReferencesIn(trigger.type === 'manual' ? trigger.parameters : undefined)
   const shared = new Set([...written, ...passed, ...chosen])
-  const ofStages = objectsOf(authored['stages'] ?? authored['job']).map(
-    (stage) => [String(stage['refId']), [...writtenReferencesIn(stage)]] as const,
-  )
+  const ofStages = toStages(authored).stages.map(({ refId, all }) => [refId, [...writtenReferencesIn(all)]] as const)
   const byRefId = Object.fromEntries(ofStages.filter(([, found]) => found.length > 0))
   const known = new Set([shared, ...Object.values(byRefId)].flatMap((found) => [...found]))
   if (known.size === 0) return {}
@@ -41,6 +39,9 @@ export function authoredReferences(
   const received = [...known].filter((each) => !passed.has(each) && isReceived(each))
   return { references: { shared: [...shared], byRefId, ...(received.length > 0 && { received }) } }
 }
+
+const toStages = shape({ stages: [list((stage) => ({ ...toReference(stage), all: stage })), 'stages', 'job'] })
+const toReference = shape({ refId: String })
 
 /** Values that the definition gives parameters: defaults, and those of its triggers. */
 function declaredParameters(authored: JsonObject): ReadonlyMap<string, readonly unknown[]> {
@@ -65,9 +66,11 @@ function passedReferences({ parameters, parentPipelineStageId }: Trigger, applic
   return allReferencesIn(parameters).intersection(known)
 }
 
+const toGiven = shape({ parameters: objectOf })
+
 /** What the event has brought, as JSON: its payload, and parameters to which the definition gives other values. */
 function eventTexts(submitted: unknown, trigger: Trigger, declared: ReadonlyMap<string, readonly unknown[]>): string {
-  const given = trigger.type === 'manual' ? {} : objectOf(fieldOf(submitted, 'parameters'))
+  const given = trigger.type === 'manual' ? {} : toGiven(submitted).parameters
   const foreign = Object.entries(given).filter(([name, value]) => {
     const text = formatJson(value)
     return declared.get(name)?.some((each) => each !== undefined && formatJson(each) === text) !== true

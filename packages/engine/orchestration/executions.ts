@@ -1,5 +1,6 @@
 /** Executions of the embedded engine, for other capabilities and for its routes. */
-import { fieldOf, isTrue, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
+import { shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { Executions } from '@fairlead/ports/executions.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
@@ -26,6 +27,8 @@ export function executionsOf(engine: Engine): Executions {
   }
 }
 
+const toStart = shape({ executionId: textOf, application: textOf, trigger: (value) => value, plan: isTrue })
+
 /** A request to expand a template. */
 export function planOf(definition: JsonObject): JsonObject {
   return { ...definition, type: 'templatedPipeline', plan: true }
@@ -38,8 +41,8 @@ export function planOf(definition: JsonObject): JsonObject {
  */
 export async function startPipeline(body: unknown, caller: Caller, engine: Engine, stored?: () => void): Promise<JsonObject> {
   const { options } = engine
-  const { executionId, application, trigger } = objectOf(body)
-  const known = typeof executionId === 'string' ? options.store.load(executionId) : undefined
+  const { executionId, application, trigger, plan } = toStart(body)
+  const known = executionId === undefined ? undefined : options.store.load(executionId)
   if (known?.type === 'PIPELINE' && known.application === application) {
     stored?.()
     return { ref: `/pipelines/${known.id}` }
@@ -50,7 +53,7 @@ export async function startPipeline(body: unknown, caller: Caller, engine: Engin
   if (prepared.kind === 'plan') return prepared.definition
   if (prepared.kind === 'failed') {
     // A plan has requested no run that could be shown as failed.
-    if (!isTrue(fieldOf(body, 'plan'))) engine.transact((unit) => unit.record(prepared.execution))
+    if (!plan) engine.transact((unit) => unit.record(prepared.execution))
     throw new PortError(400, prepared.message)
   }
   const { id } = engine.transact((unit) => {

@@ -56,15 +56,6 @@ function isWithin({ account = '', regions }: Target, environment: Environment): 
   return regions.length === 0 || regions.some((region) => environment.regions?.includes(region) ?? true)
 }
 
-export interface Commit {
-  readonly sha: string
-  readonly branch?: string | undefined
-  readonly message?: string | undefined
-  readonly author?: string | undefined
-  readonly timestamp?: string | number | undefined
-  readonly url?: string | undefined
-}
-
 export interface Build {
   readonly server?: string | undefined
   readonly job?: string | undefined
@@ -80,6 +71,9 @@ const toCommit = shape({
   timestamp: (value) => (typeof value === 'number' ? value : textOf(value)),
   url: [textOf, 'compareUrl'],
 })
+
+/** Of other sources, most of it may be unknown. */
+export type Commit = Pick<ShapeOf<typeof toCommit>, 'sha'> & Partial<ShapeOf<typeof toCommit>>
 
 const toScm = shape({ scm: list(toCommit) })
 

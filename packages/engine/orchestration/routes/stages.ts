@@ -1,8 +1,10 @@
 /** One stage of an execution: changing its context, restarting it (docs/contracts/orchestration.md#stage-operations). */
-
 import { parseJson } from '@fairlead/base/json/json.ts'
-import { isTrue, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { list, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { describeChoice, nearestName } from '@fairlead/base/names/edit-distance.ts'
+import { stageFields } from '@fairlead/model/stage-types/common.ts'
+import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { FastifyInstance } from 'fastify'
 import { executionFactor } from '../../limits.ts'
@@ -30,7 +32,8 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
     const execution = engine.transact((unit) => {
       const execution = unit.require(request.params.id, 'PIPELINE')
       const stage = requireStage(execution, request.params.stageId)
-      if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isTrue(stage.context['canManuallySkip'])) {
+      const { canManuallySkip } = readFields(stageFields, stage.context)
+      if (toChanges(changes).manualSkip && !isComplete(stage.status) && !canManuallySkip) {
         throw new PortError(405, `Stage "${stage.name}" does not allow to be skipped.`)
       }
       checkJudgment(stage, changes)
@@ -74,6 +77,14 @@ async function checkMayJudge(stage: Stage, user: string, { options: { ports, log
   throw new PortError(403, message, { exception: 'AccessDenied' })
 }
 
+const toChanges = shape({
+  manualSkip: isTrue,
+  judgmentStatus: (value) => String(value ?? ''),
+  judgmentInput: textOf,
+})
+
+const toOffered = shape({ judgmentInputs: list(shape({ value: String })) })
+
 const judgmentKeys = ['judgmentStatus', 'judgmentInput', 'judgmentInputs']
 
 /** @throws {PortError} 400 for a judgment that would decide nothing: its author would wait for an effect in vain */
@@ -81,14 +92,12 @@ function checkJudgment(stage: Stage, changes: JsonObject): void {
   if (typeNameOf(stage) !== 'manualJudgment') return
   const misspelt = Object.keys(changes).find((key) => !judgmentKeys.includes(key) && nearestName(judgmentKeys, key) !== undefined)
   if (misspelt !== undefined) throw new PortError(400, describeChoice(misspelt, 'a field of a judgment', judgmentKeys))
-  const { judgmentStatus: judgment } = changes
-  const input = textOf(changes['judgmentInput'])
-  const offered = objectsOf(stage.context['judgmentInputs']).map(({ value }) => String(value))
+  const { judgmentStatus: judgment, judgmentInput: input } = toChanges(changes)
+  const offered = toOffered(stage.context).judgmentInputs.map(({ value }) => value)
   if (input !== undefined && offered.length > 0 && !offered.includes(input))
     throw new PortError(400, `"judgmentInput": ${describeChoice(input, 'an answer of this judgment', offered)}`)
-  if (judgment === undefined || judgment === null || judgment === '') return
-  if (isJudgment(String(judgment))) return
-  throw new PortError(400, `"judgmentStatus": ${describeChoice(String(judgment), 'a judgment', judgments)}`)
+  if (judgment === '' || isJudgment(judgment)) return
+  throw new PortError(400, `"judgmentStatus": ${describeChoice(judgment, 'a judgment', judgments)}`)
 }
 
 /** @throws {PortError} 413 when the record would grow beyond its bounds */

@@ -1,4 +1,5 @@
 /** Kinds of webhooks that the configuration adds; what it fixes wins over the stage. */
+import { shape } from '@fairlead/base/json/shape.ts'
 import { fieldOf, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { type CallOutside, hrefOf } from '@fairlead/base/outside/call-outside.ts'
 import { fixedOrigins, type PreconfiguredWebhook } from '@fairlead/base/outside/settings.ts'
@@ -68,12 +69,14 @@ function withoutFixed(result: TaskResult, settings: JsonObject): TaskResult {
   return { ...shown, context: { ...shown.context, statusEndpoint: endpoint } }
 }
 
+const toGiven = shape({ parameterValues: objectOf })
+
 /** `${parameterValues.name}` in the fixed texts takes what the stage gives, else the default. */
 function fixedSettings(
   context: JsonObject,
   { parameters, type: _type, label: _label, ...fixed }: PreconfiguredWebhook,
 ): JsonObject {
-  const given = objectOf(context['parameterValues'])
+  const { parameterValues: given } = toGiven(context)
   const values = Object.fromEntries(
     parameters.map(({ name, defaultValue }) => [name, fieldOf(given, name) ?? defaultValue ?? '']),
   )

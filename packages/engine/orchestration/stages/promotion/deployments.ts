@@ -180,14 +180,13 @@ function hasCreated(done: DoneStage, target: Target): boolean {
   return target.present?.all.some(({ name }) => names.includes(name)) ?? false
 }
 
+const toOwner = shape({ application: textOf })
+
 function wouldCreate(fields: JsonObject, application: string, { account, region, cluster }: Target): boolean {
   const meant = toTarget(fields)
   const isThere = meant.regions.length === 0 || meant.regions.includes(region)
-  return (
-    meant.account === account &&
-    isThere &&
-    createdClustersOf(fields, textOf(fields['application']) ?? application).includes(cluster)
-  )
+  const { application: own = application } = toOwner(fields)
+  return meant.account === account && isThere && createdClustersOf(fields, own).includes(cluster)
 }
 
 function withoutImage(context: JsonObject): JsonObject {
@@ -240,7 +239,7 @@ async function manifestStage(context: TaskContext, target: Target, { done }: For
       skipExpressionEvaluation: true,
       requiredArtifacts: [],
       requiredArtifactIds: [],
-      moniker: { ...objectOf(settings['moniker']), app: settingsOf(context).application },
+      moniker: { ...toNamed(settings).moniker, app: settingsOf(context).application },
     },
   }
 }
@@ -253,6 +252,8 @@ function hasDeployed(done: DoneStage, target: Target): boolean {
   const repositories = imagesIn(manifests).map(repositoryOf)
   return manifests.some(isThere) && target.source.versions.some(({ image }) => repositories.includes(repositoryOf(image)))
 }
+
+const toNamed = shape({ moniker: objectOf, metadata: objectOf })
 
 const toPlaced = shape({ metadata: shape({ namespace: textOf }) })
 
@@ -275,7 +276,7 @@ async function loadApplied(context: TaskContext, { account, region, present, sou
   if (applied === undefined) {
     throw new StageError([`${name} in ${account}/${region} does not say how it was deployed: deploy it once by a pipeline.`])
   }
-  return { ...applied, metadata: { ...objectOf(applied['metadata']), namespace: region } }
+  return { ...applied, metadata: { ...toNamed(applied).metadata, namespace: region } }
 }
 
 /** Those of the same repositories are replaced. */
