@@ -6,18 +6,16 @@
  */
 
 import type { Check, Timeouts } from '@fairlead/base/findings/finding.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { SettingsReport } from '@fairlead/base/settings/setting.ts'
-import type { BackendContext } from '@fairlead/ports/backend.ts'
+import type { Backend, BackendContext } from '@fairlead/ports/backend.ts'
 import type { ProviderHandle } from '@fairlead/ports/machine.ts'
 import type { z } from 'zod'
-import type { Baker } from './infrastructure/baker.ts'
 import type { CloudProvider } from './infrastructure/provider.ts'
 
 /** @typeParam Settings Plain data, which is handed to the thread of the back ends */
 export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings = unknown> {
-  /** The value of `cloudProvider`. */
   readonly id: string
-  /** Its settings; each name begins with the id and a dot. */
   readonly keys: Keys
   /** Undefined where it is switched off. */
   toSettings(keys: z.output<Keys>, report: SettingsReport, surroundings: ProviderSurroundings): Settings | undefined
@@ -28,15 +26,12 @@ export interface ProviderType<Keys extends z.ZodObject = z.ZodObject, Settings =
   /** Its settings count without a restart: what it opens has `reload`. */
   readonly reloads?: true
   open(context: BackendContext, settings: Settings): CloudProvider
-  /** Undefined where it bakes no images. */
   readonly bakery?: BakeryType
-  /** Limits of images that users upload; undefined where they cannot. */
   uploadLimits?(settings: Settings): UploadLimits
   /** Types of artifacts that its operations make. Pickers offer them under its id; they are no files, and cannot be fetched. */
   readonly artifactTypes?: readonly string[]
   /** For `fairlead doctor` and `fairlead check`: whether its accounts can be reached and used. */
   checks?(settings: Settings, timeouts: Timeouts): readonly Check[]
-  /** For the forms and menus of clients. */
   readonly description: ProviderDescription
   /** A plug-in that teaches Deck the provider; undefined where Deck knows it. */
   readonly deckPlugin?: DeckPluginSource
@@ -47,13 +42,11 @@ export interface ProviderSurroundings {
   readonly ownPorts: readonly number[]
 }
 
-/** The part of a provider that the embedded bakery needs. */
 export interface BakeryType<Keys extends z.ZodObject = z.ZodObject, Settings = unknown> {
   /** Each name begins with `bakery.`, the id and a dot. */
   readonly keys: Keys
   toSettings(keys: z.output<Keys>, report: Pick<SettingsReport, 'problem'>, surroundings: BakerySurroundings): Settings
   readonly migrations: readonly string[]
-  /** @param provider As its type has opened it */
   open(context: BackendContext, provider: ProviderHandle, settings: Settings): Baker
 }
 
@@ -73,9 +66,7 @@ export interface ProviderDescription {
   readonly refused: Readonly<Record<string, string>>
   /** It deploys manifests, whose stages and pages are shown. */
   readonly hasManifests?: true
-  /** Help texts of fields of the forms, by name. */
   readonly help: Readonly<Record<string, string>>
-  /** Names of the metrics that `CloudProvider.metrics` has. */
   readonly metrics?: readonly string[]
   /** Where all images are listed, and uploaded below it; undefined where they are only searched. */
   readonly imagesPath?: string
@@ -92,6 +83,56 @@ export interface UploadLimits {
 export interface DeckPluginSource {
   readonly id: string
   readonly name: string
-  /** Its folder in the built console. */
   readonly folder: string
+}
+
+export interface Baker {
+  readonly baseImages: readonly JsonObject[]
+  /**
+   * Starts a bake, or finds the one that does the same.
+   *
+   * @throws {PortError} 400 also with the log of a builder that failed at once; 403
+   * @see docs/contracts/bakery.md#bakes
+   */
+  request(query: BakeQuery): Promise<BakeView>
+  get(id: string): BakeView | undefined
+  /** @throws {PortError} 400 unless it runs */
+  cancel(id: string): Promise<void>
+  /** Secrets are masked. Undefined while nothing is logged. */
+  log(id: string): Promise<string | undefined>
+  start(): void
+  close(): Promise<void>
+}
+
+export interface BakeQuery {
+  readonly region: string
+  readonly body: unknown
+  readonly user: string
+  readonly execution: string | undefined
+  /** The application of the execution, whose secrets may be used. */
+  readonly application?: string | undefined
+  readonly isRebake: boolean
+}
+
+export interface BakeView {
+  readonly id: string
+  readonly state: 'RUNNING' | 'COMPLETED' | 'CANCELED'
+  readonly account: string
+  readonly request: JsonObject
+  /** `NAME:VERSION` of the finished image. */
+  readonly image: string | undefined
+  readonly imageName: string | undefined
+}
+
+/** @param own Scripts of the back end, which come first */
+export function migrationsOf(
+  types: readonly ProviderType[],
+  own: readonly string[],
+  scriptsOf: (type: ProviderType) => readonly string[],
+): Pick<Backend, 'migrations' | 'partMigrations'> {
+  const [shared, separate] = [true, false].map((is) => types.filter((type) => (type.sharesMigrations === true) === is))
+  return {
+    migrations: [...own, ...(shared ?? []).flatMap(scriptsOf)],
+    partMigrations: Object.fromEntries((separate ?? []).map((type) => [type.id, scriptsOf(type)])),
+  }
 }

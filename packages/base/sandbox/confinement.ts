@@ -39,9 +39,7 @@ const etc = [
 ].map((name) => `/etc/${name}`)
 
 export interface Places {
-  /** Links, with what they lead to. */
   readonly links: readonly (readonly [path: string, target: string])[]
-  /** What may be read, by its path in the sandbox and the path on this machine. */
   readonly readOnly: readonly (readonly [path: string, source: string])[]
   readonly writable: readonly string[]
 }

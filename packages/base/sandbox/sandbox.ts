@@ -6,6 +6,7 @@
  * the sandbox has none of them.
  */
 import { execFile } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { release, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,12 +15,38 @@ import { findOnPath } from '../runtime/find-program.ts'
 import { type BubblewrapFeatures, wrapInBubblewrap } from './bubblewrap.ts'
 import { boundedCommand, type Confinement } from './confinement.ts'
 import { wrapInNamespaces } from './namespaces.ts'
-import { inGroup, openRootGroup } from './root-group.ts'
 import type { SandboxChoice } from './settings.ts'
+
+/** Processes and threads of all sandboxes together. */
+const maxTasks = 1024
+/** Version 1, and version 2. */
+const parents = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup']
+
+/** @returns the file that a process writes itself into; undefined where this process may make no group */
+function openRootGroup(): string | undefined {
+  return parents.map(createGroup).find((file) => file !== undefined)
+}
+
+function createGroup(parent: string): string | undefined {
+  const group = join(parent, 'fairlead-sandbox')
+  try {
+    if (parent === '/sys/fs/cgroup') writeFileSync(join(parent, 'cgroup.subtree_control'), '+pids')
+    mkdirSync(group, { recursive: true })
+    writeFileSync(join(group, 'pids.max'), String(maxTasks))
+    return join(group, 'cgroup.procs')
+  } catch {
+    // There is no such controller, or it is read-only, as in most containers.
+    return undefined
+  }
+}
+
+function inGroup(file: string | undefined, command: readonly string[]): string[] {
+  if (file === undefined) return [...command]
+  return ['/bin/sh', '-c', 'echo $$ >"$0"; exec "$@"', file, ...command]
+}
 
 export interface Sandbox {
   readonly means: Exclude<SandboxChoice, 'auto'>
-  /** For messages. */
   readonly title: string
   /**
    * The command that runs another one in it.
@@ -118,14 +145,12 @@ function countsPerNamespace(): boolean {
   return major > 5 || (major === 5 && minor >= 14)
 }
 
-/** Programs by their whole path. */
 function withPath([program = '', ...args]: readonly string[]): string[] {
   const path = program.includes('/') ? program : findOnPath(program, process.env['PATH'] ?? '')
   // One that is nowhere fails in the sandbox as it would outside.
   return [path ?? `/usr/bin/${program}`, ...args]
 }
 
-/** @returns why it does not work */
 async function tryOut(sandbox: Sandbox): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'fairlead-trial-'))
   try {

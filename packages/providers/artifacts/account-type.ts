@@ -4,15 +4,14 @@
  * To add one, export an `ArtifactAccountType` from a file of this folder and list it in `all.ts`.
  */
 
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { off, type SettingsReport, setting, settings } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { OutsideAccount } from '@fairlead/ports/rights/outside-account.ts'
 import { z } from 'zod'
-import type { ArtifactAccount } from './artifact-account.ts'
 
 /** @typeParam Settings Plain data, which is handed to the thread of the back ends */
 export interface ArtifactAccountType<Keys extends z.ZodObject = z.ZodObject, Settings = unknown> {
-  /** Unique. */
   readonly id: string
   /** Each name begins with `artifacts.`, the id and a dot. */
   readonly keys: Keys
@@ -23,9 +22,7 @@ export interface ArtifactAccountType<Keys extends z.ZodObject = z.ZodObject, Set
 
 interface ListedAccounts<Account> {
   readonly id: string
-  /** Description of the setting `artifacts.<id>.enabled`. */
   readonly enabled: string
-  /** Description of the setting `artifacts.<id>.accounts`. */
   readonly accounts: string
   readonly account: z.ZodType<Account>
   /** Beyond the names, which have to differ. @param key Of the list */
@@ -33,7 +30,6 @@ interface ListedAccounts<Account> {
   open(accounts: readonly Account[], context: BackendContext): readonly ArtifactAccount[]
 }
 
-/** A type whose accounts are listed in the settings, and which is off unless it is switched on. */
 export function listedAccounts<Account extends OutsideAccount>(type: ListedAccounts<Account>): ArtifactAccountType {
   const { id, enabled, accounts, account, check, open } = type
   const key = `artifacts.${id}.accounts`
@@ -61,4 +57,27 @@ export function listedAccounts<Account extends OutsideAccount>(type: ListedAccou
       }))
     },
   }
+}
+
+export interface ArtifactAccount {
+  readonly name: string
+  readonly types: readonly string[]
+  /** Who may use it; undefined: it judges itself, or has nothing of the operator's. */
+  readonly use?: OutsideAccount
+  /** Its artifacts may name another account, or none. */
+  readonly isImplied?: true
+  /**
+   * @param user In whose name it is fetched; undefined: Fairlead itself asks
+   * @throws {PortError} 400 for a wrong artifact, 404 for a missing one, 502 and 504 for failures of its source
+   */
+  fetch(artifact: JsonObject, user?: string): Promise<Buffer>
+  /** `metadata.digest` of its artifacts is that of a manifest, which it checks itself, and not of the content. */
+  readonly checksDigest?: true
+  /** Names of its artifacts, where its source lists them. @param user Sees only what they may read; undefined: a trigger asks */
+  names?(user: string | undefined): Promise<readonly string[]>
+  /** Versions of one of them, the newest first where they have an order. @param user As for names */
+  versions?(name: string, user: string | undefined): Promise<readonly string[]>
+  readonly host?: string
+  /** The digest of a version, where its source tells it without the content. */
+  digestOf?(name: string, version: string): Promise<string | undefined>
 }

@@ -3,8 +3,7 @@
 import { type SettingsReport, settingsById, shapeOf } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { z } from 'zod'
-import type { ArtifactAccountType } from './account-type.ts'
-import type { ArtifactAccount } from './artifact-account.ts'
+import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
 import { buildFileArtifacts } from './build-files.ts'
 import { embeddedArtifacts } from './embedded.ts'
 import { fileHostArtifacts } from './file-hosts.ts'
@@ -31,7 +30,6 @@ export const artifactAccountTypes: readonly ArtifactAccountType[] = [
 
 export const ArtifactKeys = z.strictObject(shapeOf(artifactAccountTypes))
 
-/** By the id of the type, of those that are switched on. */
 export function toArtifactSettings(keys: object, report: SettingsReport): Readonly<Record<string, unknown>> {
   return settingsById(artifactAccountTypes, (type) => type.toSettings(keys as never, report))
 }

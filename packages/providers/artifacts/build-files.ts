@@ -5,8 +5,7 @@ import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { itself, toCaller } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
-import type { ArtifactAccountType } from './account-type.ts'
-import type { ArtifactAccount } from './artifact-account.ts'
+import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
 
 const types = [`${standalone.provider}/build-file`]
 

@@ -45,7 +45,6 @@ export function checkDigest(content: Buffer, expected: Digest, place: string): B
 const maxKeptBytes = 16 * 1024 * 1024
 const maxEntryBytes = 4 * 1024 * 1024
 
-/** Contents of artifacts that were fetched, by account and digest. */
 export class ContentCache {
   readonly #contents = new LRUCache<string, Buffer>({
     maxSize: maxKeptBytes,

@@ -3,8 +3,7 @@
 import { textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
-import type { ArtifactAccountType } from './account-type.ts'
-import type { ArtifactAccount } from './artifact-account.ts'
+import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
 
 const account: ArtifactAccount = {
   name: 'embedded-artifact',

@@ -16,8 +16,7 @@ import { createSource, type SourceGet } from '@fairlead/base/outside/source-call
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
-import { type ArtifactAccountType, listedAccounts } from './account-type.ts'
-import type { ArtifactAccount } from './artifact-account.ts'
+import { type ArtifactAccount, type ArtifactAccountType, listedAccounts } from './account-type.ts'
 
 interface FileHost {
   /** The settings are below `artifacts.` and the id. Artifacts have the type `<id>/file`. */
@@ -25,12 +24,9 @@ interface FileHost {
   readonly title: string
   /** Hosts that get the credentials of accounts that list none. */
   readonly hosts: readonly string[]
-  /** An example of an address, for messages. */
   readonly form: string
-  /** Further keys of accounts. */
   readonly keys?: Readonly<Record<string, z.ZodType>>
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether its API has files at such an address. */
   isFile(url: URL): boolean
   /** Query parameter with the branch, the tag or the commit; undefined: the address holds it. */
   versionParameter(url: URL): string | undefined

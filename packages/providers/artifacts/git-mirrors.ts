@@ -21,7 +21,6 @@ const maxListBytes = 4 * 1024 * 1024
 const timeLimitMs = 60_000
 
 export interface Push {
-  /** The branch or tag, such as `refs/heads/main`. */
   readonly ref: string
   readonly before: string
   readonly after: string

@@ -1,4 +1,5 @@
 /** Branches and tags of Git repositories, as their servers list them: over HTTP without a process, over SSH by Git. */
+
 import { createHash } from 'node:crypto'
 import { authorizationFor } from '@fairlead/base/outside/account-credentials.ts'
 import { type CallOutside, createOutsideCalls, type OutsideAnswer } from '@fairlead/base/outside/call-outside.ts'
@@ -9,7 +10,36 @@ import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
 import { toFetchError } from '@fairlead/base/outside/source-calls.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { LRUCache } from 'lru-cache'
-import { formatCommand, parsePktLines } from './pkt-lines.ts'
+
+/** Ends a section, and a message. */
+const flush = '0000'
+/** Separates the capabilities of a request from its arguments. */
+const delimiter = '0001'
+
+function formatCommand(capabilities: readonly string[], args: readonly string[]): string {
+  return [...capabilities.map(formatLine), delimiter, ...args.map(formatLine), flush].join('')
+}
+
+function formatLine(line: string): string {
+  return `${(Buffer.byteLength(line) + 5).toString(16).padStart(4, '0')}${line}\n`
+}
+
+/**
+ * All lines of a message without their line ends; flushes and delimiters are left out.
+ *
+ * @throws {RangeError} when it is no such message
+ */
+function parsePktLines(message: Buffer): string[] {
+  const lines: string[] = []
+  for (let at = 0; at < message.length; ) {
+    const digits = message.toString('latin1', at, at + 4)
+    const length = /^[0-9a-f]{4}$/i.test(digits) ? Number.parseInt(digits, 16) : Number.NaN
+    if (Number.isNaN(length) || length === 3 || at + length > message.length) throw new RangeError('It is no message of Git.')
+    if (length >= 4) lines.push(message.toString('utf8', at + 4, at + length).replace(/\n$/, ''))
+    at += Math.max(length, 4)
+  }
+  return lines
+}
 
 /** Commits by the names of branches and tags; of a tag with a message, the commit that it leads to. */
 type GitRefs = Readonly<Record<string, string>>
@@ -19,7 +49,6 @@ export interface GitRepository {
   readonly account: GitAccount
 }
 
-/** Enough for some hundred thousand refs. */
 const maxBytes = 32 * 1024 * 1024
 const gitTimeoutMs = 20_000
 const prefixes = ['refs/heads/', 'refs/tags/']

@@ -10,8 +10,7 @@ import { fetchTimeoutMs, maxArtifactBytes } from '@fairlead/base/outside/source-
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
-import { listedAccounts } from './account-type.ts'
-import type { ArtifactAccount } from './artifact-account.ts'
+import { type ArtifactAccount, listedAccounts } from './account-type.ts'
 
 export const gitArtifacts = listedAccounts({
   id: 'git-repo',
@@ -33,7 +32,6 @@ function openAccounts(accounts: readonly GitAccount[], { settings: { outside } }
 interface RepositoryArtifact {
   readonly url: string
   readonly revision: string | undefined
-  /** Place in the repository; undefined: all of it. */
   readonly path: string | undefined
   readonly isFile: boolean
 }

@@ -11,8 +11,7 @@ import { createSource } from '@fairlead/base/outside/source-calls.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
-import { listedAccounts } from './account-type.ts'
-import type { ArtifactAccount } from './artifact-account.ts'
+import { type ArtifactAccount, listedAccounts } from './account-type.ts'
 
 export const httpArtifacts = listedAccounts({
   id: 'http',

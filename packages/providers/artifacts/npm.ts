@@ -10,8 +10,7 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import semver from 'semver'
 import { z } from 'zod'
-import { listedAccounts } from './account-type.ts'
-import type { ArtifactAccount } from './artifact-account.ts'
+import { type ArtifactAccount, listedAccounts } from './account-type.ts'
 import { ContentCache, parseDigest } from './digests.ts'
 
 const NpmAccount = z.strictObject({

@@ -8,12 +8,10 @@ import { httpAddress } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
-import { listedAccounts } from './account-type.ts'
-import type { ArtifactAccount } from './artifact-account.ts'
+import { type ArtifactAccount, listedAccounts } from './account-type.ts'
 import { ContentCache, parseDigest } from './digests.ts'
 import { type ImageReference, isImageDigest, parseImageReference } from './image-reference.ts'
-import { RegistryClient } from './registry-client.ts'
-import { RegistryTokens } from './registry-token.ts'
+import { RegistryClient, RegistryTokens } from './registry-client.ts'
 
 const RegistryAccount = z.strictObject({
   ...loginKeys,

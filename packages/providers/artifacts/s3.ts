@@ -9,8 +9,7 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { useKeys } from '@fairlead/ports/rights/outside-account.ts'
 import { z } from 'zod'
-import { listedAccounts } from './account-type.ts'
-import type { ArtifactAccount } from './artifact-account.ts'
+import { type ArtifactAccount, listedAccounts } from './account-type.ts'
 import { checkDigest, parseDigest } from './digests.ts'
 
 const text = z.string().min(1).optional()

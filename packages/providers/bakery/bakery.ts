@@ -9,9 +9,7 @@ import { pathValue, pathValues, queryValue } from '@fairlead/ports/requests/requ
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { providerTypes } from '../all.ts'
-import type { Baker, BakeView } from '../infrastructure/baker.ts'
-import { migrationsOf } from '../migrations.ts'
-import type { ProviderType } from '../provider-type.ts'
+import { type Baker, type BakeView, migrationsOf, type ProviderType } from '../provider-type.ts'
 import { ManifestBakes } from './manifests/bakes.ts'
 import type { BakerySettings } from './settings.ts'
 

@@ -47,7 +47,6 @@ export const imageMigrations = [
 export interface StoredImage extends ImageDescription, ImageContent {
   /** `NAME:VERSION`. */
   readonly id: string
-  /** Milliseconds since the epoch. */
   readonly createdMs: number
   readonly program: ImageFile
 }
@@ -58,7 +57,6 @@ interface ImageStoreOptions {
   readonly dataDir: string
   readonly now: () => number
   readonly bounds: UnpackBounds
-  /** Of unpackers. */
   readonly sandbox?: SandboxChoice | undefined
 }
 
@@ -164,7 +162,6 @@ export class ImageStore {
     if (!this.#isUsed(image.digest)) this.#removeAside(this.folderOf(image))
   }
 
-  /** Moves a finished folder to its place. */
   #adopt(folder: string, content: ImageContent, description: ImageDescription): StoredImage {
     const program = loadImageFile(folder)
     const id = `${description.name}:${description.version}`

@@ -7,7 +7,6 @@ import { listUnpacked } from './unpack.ts'
 export interface ImageContent {
   /** `sha256:` and the hash of the tree. */
   readonly digest: string
-  /** Bytes of its files. */
   readonly size: number
   readonly files: number
 }

@@ -19,7 +19,6 @@ import { toStorageError } from '@fairlead/ports/storage-error.ts'
 import type { ReadEntry } from 'tar'
 
 export interface UnpackBounds {
-  /** All files together. */
   readonly maxBytes: number
   readonly maxEntries: number
 }
@@ -202,7 +201,6 @@ const folderMode = 0o755
 /** Judges each entry by its header, before anything of it is written. */
 class EntryGuard {
   readonly #bounds: UnpackBounds
-  /** Sizes. */
   readonly #files = new Map<string, number>()
   readonly #folders = new Set<string>(['.'])
   #bytes = 0

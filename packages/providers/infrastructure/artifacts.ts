@@ -1,10 +1,11 @@
 /** Artifacts: files that pipelines refer to, fetched by the accounts for them. */
+
 import { fieldOf, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { pathValue, queryValue, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
 import { type AccountJudge, openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
+import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import { artifactAccountTypes } from '../artifacts/all.ts'
-import type { ArtifactAccount } from '../artifacts/artifact-account.ts'
 import { checkDigest, parseDigest } from '../artifacts/digests.ts'
 import { type Answer, type Asked, get, type Infrastructure, type InfrastructureRoute, notFound } from './route.ts'
 

@@ -1,6 +1,8 @@
 /** The infrastructure of this process as other capabilities use it: the answers of its routes, with their rights. */
+
 import { parseIfJson, parseJson } from '@fairlead/base/json/json.ts'
 import { type JsonObject, listOf, objectOf, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
+import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import {
   namesOwnedBy,
@@ -16,11 +18,16 @@ import {
   toFullName,
   toNonEmpty,
 } from '@fairlead/ports/cloud-values.ts'
-import type { Infrastructure as InfrastructurePort, JobPlace } from '@fairlead/ports/infrastructure.ts'
+import type {
+  ArtifactDigests,
+  ArtifactName,
+  Infrastructure as InfrastructurePort,
+  JobPlace,
+} from '@fairlead/ports/infrastructure.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { isSlices } from '@fairlead/ports/requests/slices.ts'
 import { toStorageError } from '@fairlead/ports/storage-error.ts'
-import { allAccounts } from './accounts.ts'
+import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import { answer } from './answer.ts'
 import {
   instanceById,
@@ -32,19 +39,16 @@ import {
   serverGroupByName,
   serverGroupsOfApplication,
 } from './applications.ts'
-import { digestsOfArtifact, versionsOfArtifact } from './artifact-reads.ts'
 import { artifactContent } from './artifacts.ts'
 import { clusterByPlace, clustersByAccount, runningApplications, targetByWord } from './clusters.ts'
 import { tagsOfEntities } from './entity-tags.ts'
 import { changedPaths, gitRefs } from './git-reads.ts'
-import { knownOperations, statisticsOfGroup } from './lookups.ts'
-import { driftOfApplication } from './manifest-changes.ts'
-import { clusterManifests, manifestByCriteria, manifestByName } from './manifests.ts'
+import { allAccounts, knownOperations, securityGroupByName, statisticsOfGroup } from './lookups.ts'
+import { clusterManifests, driftOfApplication, manifestByCriteria, manifestByName } from './manifests.ts'
 import { preview, submission, taskById } from './operations.ts'
 import { imageById, imageSearch } from './providers.ts'
 import { type Asked, type Infrastructure, type InfrastructureRoute, Written } from './route.ts'
 import { searchRoute } from './search.ts'
-import { securityGroupByName } from './security-groups.ts'
 
 type Values = Pick<Asked, 'params' | 'query' | 'body'>
 
@@ -175,7 +179,6 @@ function jobParams({ name: id, ...place }: JobPlace) {
   return { ...place, id }
 }
 
-/** What a client would read of an answer. */
 function toValue(body: unknown): unknown {
   if (body instanceof Written) return parseJson(body.json)
   return isSlices(body) ? parseJson([...Iterator.from(body)].map(({ text }) => text).join('')) : body
@@ -188,4 +191,33 @@ async function orAbsent<T>(found: Promise<T>, ...statuses: number[]): Promise<T 
     if (error instanceof PortError && (statuses.length === 0 ? [404] : statuses).includes(error.status)) return undefined
     throw error
   }
+}
+
+async function versionsOfArtifact(wanted: ArtifactName, infrastructure: Infrastructure): Promise<readonly string[]> {
+  const account = accountOf(wanted, infrastructure)
+  if (account.versions === undefined)
+    throw new PortError(400, `The artifact account "${account.name}" lists no versions of ${wanted.type}: nothing can be polled.`)
+  return account.versions(wanted.name, undefined)
+}
+
+async function digestsOfArtifact(
+  wanted: ArtifactName,
+  versions: readonly string[],
+  infrastructure: Infrastructure,
+): Promise<ArtifactDigests> {
+  const account = accountOf(wanted, infrastructure)
+  const entries = await callInTurns([...versions], async (version): Promise<[string, string][]> => {
+    const digest = await account.digestOf?.(wanted.name, version)
+    return digest === undefined ? [] : [[version, digest]]
+  })
+  return { host: account.host, digests: new Map(entries.flat()) }
+}
+
+/** @throws {PortError} 400 naming the accounts */
+function accountOf({ account: name, type }: ArtifactName, { artifactAccounts }: Infrastructure): ArtifactAccount {
+  const able = artifactAccounts.filter(({ types }) => types.includes(type))
+  const account = able.find((each) => each.name === name)
+  if (account !== undefined) return account
+  const choice = able.length === 0 ? 'there is none' : `there are ${able.map((each) => each.name).join(', ')}`
+  throw new PortError(400, `The account "${name}" of the trigger is no artifact account for ${type}: ${choice}.`)
 }

@@ -1,4 +1,5 @@
 /** Running applications, their clusters, and the server groups that targets name. */
+
 import { formatJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
@@ -19,7 +20,6 @@ import {
   Written,
   writtenList,
 } from './route.ts'
-import { findTarget } from './targets.ts'
 import {
   compareText,
   loadBalancerNamesOf,
@@ -29,6 +29,53 @@ import {
   toLoadBalancerView,
   toServerGroupView,
 } from './views.ts'
+
+interface TargetQuery {
+  readonly target: string
+  /** A region or a zone. */
+  readonly scope: string
+  readonly onlyEnabled: boolean
+  /** With one candidate left there is no oldest one. */
+  readonly validateOldest: boolean
+}
+
+type TargetOutcome = { readonly kind: 'found'; readonly group: ServerGroup } | { readonly kind: 'none'; readonly why: string }
+
+type Candidate = ServerGroup & { readonly createdMs: number }
+
+/** Candidates come newest first. */
+type Choice = (newest: readonly Candidate[], validateOldest: boolean) => Candidate | undefined
+
+const current: Choice = (newest) => newest[0]
+const previous: Choice = (newest) => newest[1]
+
+const choices: Readonly<Record<string, Choice>> = {
+  current,
+  newest: current,
+  previous,
+  ancestor: previous,
+  oldest: (newest, validateOldest) => (validateOldest && newest.length < 2 ? undefined : newest.at(-1)),
+  // The newest of equal ones.
+  largest: (newest) => newest.toSorted((one, other) => other.instances.length - one.instances.length)[0],
+  fail: (newest) => (newest.length > 1 ? undefined : newest[0]),
+}
+
+export function findTarget(groups: readonly ServerGroup[], query: TargetQuery): TargetOutcome {
+  const target = query.target.toLowerCase().replace(/_asg(?:_dynamic)?$/, '')
+  const choose = Object.hasOwn(choices, target) ? choices[target] : undefined
+  if (choose === undefined) return { kind: 'none', why: 'known targets are current, previous, oldest, largest and fail' }
+  const candidates = groups
+    .filter(({ region, zones }) => region === query.scope || zones.includes(query.scope))
+    .filter(({ isDisabled }) => !(query.onlyEnabled && isDisabled))
+    .filter((group): group is Candidate => group.createdMs !== undefined)
+    // Where times are whole seconds, the numbers of a cluster decide.
+    .sort((one, other) => other.createdMs - one.createdMs || (other.moniker.sequence ?? 0) - (one.moniker.sequence ?? 0))
+  const group = choose(candidates, query.validateOldest)
+  if (group !== undefined) return { kind: 'found', group }
+  const isAmbiguous = target === 'fail' && candidates.length > 1
+  const names = candidates.map(({ name }) => name).join(', ')
+  return { kind: 'none', why: isAmbiguous ? `several are there: ${names}` : 'there are too few server groups' }
+}
 
 const cluster = '/applications/:application/clusters/:account/:cluster'
 
@@ -85,7 +132,6 @@ const application: Answer = async (request, infrastructure) => {
   }
 }
 
-/** Those of one name at one provider. */
 function byCluster(groups: readonly ServerGroup[]): ServerGroup[][] {
   return [...Map.groupBy(groups, ({ moniker, provider }) => JSON.stringify([moniker.cluster, provider])).values()]
 }
@@ -118,7 +164,6 @@ function noCluster(request: Asked): PortError {
   return missing(request, 'Cluster', 'cluster', 'account', 'application')
 }
 
-/** One element per provider. */
 const clustersOfName: Answer = async (request, infrastructure) => {
   const groups = await groupsOfCluster(request, infrastructure)
   if (groups.length === 0) throw noCluster(request)
@@ -138,7 +183,6 @@ async function viewCluster(groups: readonly ServerGroup[], request: Asked, infra
   return toClusterView(groups, balancers, infrastructure.context.now())
 }
 
-/** Those that the server groups name, in their account and region. */
 export function balancersOfGroups(groups: readonly ServerGroup[], balancers: readonly LoadBalancer[]): LoadBalancer[] {
   const key = (place: { account: string; region: string }, name: string) => JSON.stringify([place.account, place.region, name])
   const named = new Set(groups.flatMap((group) => group.loadBalancers.map((name) => key(group, name))))

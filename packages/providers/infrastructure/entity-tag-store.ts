@@ -109,7 +109,6 @@ export class EntityTagStore {
     ]
   }
 
-  /** @returns the id */
   #upsert(description: JsonObject, { user }: OperationRun): string {
     const id = idOf(description)
     const merged = mergeTags(this.get(id), { ...description, id }, { user, nowMs: this.#now() })

@@ -55,7 +55,6 @@ function repositoryOf({ url, account: name }: PolledRepository, context: Backend
   return { url, account: findAccount(name, context) }
 }
 
-/** Without a name, one without credentials. */
 function findAccount(name: string | undefined, { settings }: BackendContext): GitAccount {
   if (name === undefined) return { name: '(none)' }
   const configured = settings.infrastructure?.artifacts?.[gitArtifacts.id]

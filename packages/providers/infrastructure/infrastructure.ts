@@ -8,9 +8,7 @@ import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import type { FastifyReply, FastifyRequest, RouteHandler } from 'fastify'
 import { providerTypes } from '../all.ts'
 import { openArtifactAccounts } from '../artifacts/all.ts'
-import { migrationsOf } from '../migrations.ts'
-import type { ProviderType } from '../provider-type.ts'
-import { accountRoutes } from './accounts.ts'
+import { migrationsOf, type ProviderType } from '../provider-type.ts'
 import { answer } from './answer.ts'
 import { applicationRoutes } from './applications.ts'
 import { artifactRoutes } from './artifacts.ts'
@@ -19,16 +17,14 @@ import { clusterRoutes } from './clusters.ts'
 import { EntityTagStore, entityTagMigrations } from './entity-tag-store.ts'
 import { entityTagRoutes } from './entity-tags.ts'
 import { removeUnusedMirrors } from './git-reads.ts'
-import { lookupRoutes } from './lookups.ts'
-import { manifestChangeRoutes } from './manifest-changes.ts'
-import { manifestRoutes } from './manifests.ts'
+import { accountRoutes, lookupRoutes, securityGroupRoutes } from './lookups.ts'
+import { manifestChangeRoutes, manifestRoutes } from './manifests.ts'
 import { findOperationType, operationRoutes } from './operations.ts'
 import { projectRoutes } from './projects.ts'
 import type { CloudProvider } from './provider.ts'
 import { providerRoutes } from './providers.ts'
 import { type Infrastructure, type InfrastructureRoute, Written } from './route.ts'
 import { searchRoute } from './search.ts'
-import { securityGroupRoutes } from './security-groups.ts'
 import { Tasks, taskMigrations } from './tasks.ts'
 import { versionRoutes } from './versions.ts'
 
@@ -113,7 +109,6 @@ function openInfrastructure(
   }
 }
 
-/** Applications of a resource; without a provider of that id, all providers are asked. */
 function applicationsOf(
   providers: readonly CloudProvider[],
   id: string | undefined,

@@ -1,11 +1,117 @@
 /** Choices of a deployment: networks, instance types, key pairs, certificates and the like. */
+
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { pathValue, pathValues, queryValue } from '@fairlead/ports/requests/request-values.ts'
+import type { Account, SecurityGroup } from './model.ts'
 import type { CloudProvider } from './provider.ts'
-import { type Answer, accessOf, get, type InfrastructureRoute, isReadable, none, notFound, providerOf } from './route.ts'
-import { byName } from './views.ts'
+import {
+  type Answer,
+  type Asked,
+  accessOf,
+  get,
+  type Infrastructure,
+  type InfrastructureRoute,
+  isReadable,
+  none,
+  notFound,
+  providerOf,
+  securityGroupsOf,
+} from './route.ts'
+import { byName, toAccountView, toSecurityGroupSummary, toSecurityGroupView } from './views.ts'
+
+/** Unfiltered: the permission service reads them to know who may use them. */
+const accounts: Answer = (_request, { providers, marks }) =>
+  providers.flatMap((provider) => provider.accounts).map((account) => toAccountView(account, marks))
+
+const accountsOfType: Answer = (request, { providers, marks }) =>
+  providers
+    .filter(({ id }) => id === pathValue(request, 'accountType'))
+    .flatMap((provider) => provider.accounts)
+    .map((account) => toAccountView(account, marks))
+
+const account: Answer = (request, infrastructure) => toAccountView(requireAccount(request, infrastructure), infrastructure.marks)
+
+/** @throws {PortError} 404 */
+function requireAccount(request: Asked, { providers }: Infrastructure): Account {
+  const name = pathValue(request, 'account')
+  const found = providers.flatMap((provider) => provider.accounts).find((one) => one.name === name)
+  if (found === undefined) throw new PortError(404, `Account does not exist (name: ${name})`)
+  return found
+}
+
+const removed: Answer = (request, infrastructure) => {
+  requireAccount(request, infrastructure)
+  return notStored(request, infrastructure)
+}
+
+const notStored: Answer = () => {
+  throw new PortError(
+    400,
+    'Account definitions cannot be stored in this installation. Write them into its configuration (local.accounts), or connect ' +
+      'an infrastructure service that stores them (services.clouddriver.baseUrl).',
+  )
+}
+
+export const allAccounts = get('/credentials', accounts)
+
+export const accountRoutes: InfrastructureRoute[] = [
+  allAccounts,
+  get('/credentials/:account', account),
+  get('/credentials/type/:accountType', accountsOfType),
+  { method: 'POST', path: '/credentials', answer: notStored },
+  { method: 'PUT', path: '/credentials', answer: notStored },
+  { method: 'DELETE', path: '/credentials/:account', answer: removed },
+]
+
+const all: Answer = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  const groups = securityGroupsOf(infrastructure).filter(({ account }) => access.mayOnAccount(account, 'READ'))
+  return nest(groups, [({ account }) => account, ({ provider }) => provider, ({ region }) => region])
+}
+
+type Key = (group: SecurityGroup) => string
+
+function nest(groups: readonly SecurityGroup[], [key, ...rest]: readonly Key[]): unknown {
+  if (key === undefined) return groups.map(toSecurityGroupSummary).sort(byName)
+  const grouped = Map.groupBy(groups, key)
+  return Object.fromEntries([...grouped].map(([name, each]) => [name, nest(each, rest)]))
+}
+
+const ofProvider: Answer = (request, infrastructure) => {
+  const region = queryValue(request, 'region')
+  const groups = groupsOf(request, infrastructure).filter((group) => region === undefined || group.region === region)
+  return nest(groups, region === undefined ? [(group) => group.region] : [])
+}
+
+function groupsOf(request: Asked, infrastructure: Infrastructure): SecurityGroup[] {
+  const { account, provider } = pathValues(request, 'account', 'provider')
+  return securityGroupsOf(infrastructure).filter(
+    (group) => group.account === account && group.provider === provider.toLowerCase(),
+  )
+}
+
+const details: Answer = (request, infrastructure) => {
+  const { region, name } = pathValues(request, 'region', 'name')
+  const vpcId = queryValue(request, 'vpcId') ?? '*'
+  const found = groupsOf(request, infrastructure).filter(
+    (group) => group.region === region && group.name === name && (vpcId === '*' || (group.vpcId ?? '') === vpcId),
+  )
+  const [only] = found
+  if (only === undefined || found.length > 1) throw new PortError(404, `Security group '${name}' does not exist`)
+  return toSecurityGroupView(only)
+}
+
+const reads = ['account'] as const
+
+export const securityGroupByName = get('/securityGroups/:account/:provider/:region/:name', details, reads)
+
+export const securityGroupRoutes: InfrastructureRoute[] = [
+  get('/securityGroups', all),
+  get('/securityGroups/:account/:provider', ofProvider, reads),
+  securityGroupByName,
+]
 
 type Kind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'
 
@@ -28,7 +134,6 @@ function ofOne(kind: Kind): Answer {
   }
 }
 
-/** Those of accounts that the caller may read. */
 function listOf(provider: CloudProvider, kind: Kind, access: Access): JsonObject[] {
   return (provider[kind]?.() ?? [])
     .filter(({ account, accountName }) => access.mayOnAccount(String(account ?? accountName), 'READ'))
@@ -53,7 +158,6 @@ const metrics: Answer = (request, infrastructure) => {
 
 const noMetric = notFound('Metric', 'metric', 'account', 'region')
 
-/** Statistics of the server group that the query names. */
 const statistics: Answer = async (request, infrastructure) => {
   const { provider, account, region, metric } = pathValues(request, 'provider', 'account', 'region', 'metric')
   const found = providerOf(infrastructure, provider)

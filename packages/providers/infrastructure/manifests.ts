@@ -1,9 +1,61 @@
 /** Manifests: by name, and those of a cluster. */
+
+import { objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
-import { pathValue, pathValues, queryFlag } from '@fairlead/ports/requests/request-values.ts'
+import { pathValue, pathValues, queryFlag, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import type { ClusterMember } from './provider.ts'
-import { type Answer, type Asked, accessOf, checkOwners, get, type Infrastructure, type InfrastructureRoute } from './route.ts'
+import {
+  type Answer,
+  type Asked,
+  accessOf,
+  checkOwners,
+  checkRight,
+  get,
+  type Infrastructure,
+  type InfrastructureRoute,
+  isReadable,
+} from './route.ts'
+
+const drift: Answer = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  const place = { account: textOf(queryValue(request, 'account')), location: textOf(queryValue(request, 'location')) }
+  const wanted = { application: pathValue(request, 'application'), ...place }
+  const found = await Promise.all(
+    infrastructure.providers.map(
+      ({ manifests }) => manifests?.drift({ ...wanted, isReadable: (account) => access.mayOnAccount(account, 'READ') }) ?? [],
+    ),
+  )
+  return found
+    .flat()
+    .filter((resource) => isReadable(access, resource))
+    .map(({ view }) => view)
+}
+
+/** Needs what the deployment needs: it shows what is there now. */
+const plan: Answer = async (request, infrastructure) => {
+  const description = objectOf(request.body)
+  const [account, application] = [textOf(description['account']), textOf(description['application'])]
+  if (account === undefined || application === undefined) {
+    throw new PortError(400, 'A plan needs "account", "application" and "manifests", a list of objects.')
+  }
+  const access = await accessOf(request, infrastructure)
+  checkRight(access, { kind: 'account', name: account, right: 'WRITE' })
+  checkRight(access, { kind: 'application', name: application, right: 'WRITE' })
+  for (const { accounts, manifests } of infrastructure.providers) {
+    if (manifests !== undefined && accounts.some(({ name }) => name === account)) {
+      return manifests.plan({ ...description, account, moniker: { app: application } }, request.user)
+    }
+  }
+  throw new PortError(400, `The account "${account}" does not exist at a provider that deploys manifests.`)
+}
+
+export const driftOfApplication = get('/applications/:application/drift', drift, ['application'])
+
+export const manifestChangeRoutes: InfrastructureRoute[] = [
+  driftOfApplication,
+  { method: 'POST', path: '/manifests/plan', answer: plan },
+]
 
 /** Cluster-wide objects have it in place of a location. */
 const noLocation = '_'

@@ -2,6 +2,55 @@
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Moniker } from '@fairlead/base/names/moniker.ts'
 
+export type InstanceCounts = Record<'total' | 'up' | 'down' | 'unknown' | 'starting' | 'outOfService', number>
+
+const startingMs = 180_000
+
+/** @see docs/contracts/infrastructure.md#waiting; the first rule that matches wins */
+export function healthStateOf({ health, launchMs }: Pick<Instance, 'health' | 'launchMs'>, nowMs: number): HealthState {
+  const known = health.filter(({ state }) => state !== 'Unknown')
+  for (const state of ['Up', 'Succeeded'] as const) {
+    if (known.length > 0 && known.every((record) => record.state === state)) return state
+  }
+  for (const state of ['Starting', 'Down', 'Failed', 'Draining', 'OutOfService'] as const) {
+    if (known.some((record) => record.state === state)) return state
+  }
+  return launchMs !== null && nowMs - launchMs < startingMs ? 'Starting' : 'Unknown'
+}
+
+export function isAgeing({ health }: Pick<Instance, 'health'>): boolean {
+  return health.every(({ state }) => state === 'Unknown')
+}
+
+export function rollUpLoadBalancers(states: readonly HealthState[]): HealthState {
+  return (['Starting', 'Down', 'Draining', 'OutOfService'] as const).find((state) => states.includes(state)) ?? 'Up'
+}
+
+const countOf: Readonly<Record<HealthState, keyof InstanceCounts>> = {
+  Up: 'up',
+  Down: 'down',
+  Starting: 'starting',
+  OutOfService: 'outOfService',
+  Draining: 'outOfService',
+  Unknown: 'unknown',
+  Succeeded: 'unknown',
+  Failed: 'down',
+}
+
+const noInstances: InstanceCounts = { total: 0, up: 0, down: 0, unknown: 0, starting: 0, outOfService: 0 }
+
+export function countStates(states: readonly HealthState[]): InstanceCounts {
+  const counts = { ...noInstances, total: states.length }
+  for (const state of states) counts[countOf[state]]++
+  return counts
+}
+
+export function addCounts(all: readonly InstanceCounts[]): InstanceCounts {
+  const sum = { ...noInstances }
+  for (const counts of all) for (const key of Object.keys(sum) as (keyof InstanceCounts)[]) sum[key] += counts[key]
+  return sum
+}
+
 export interface Account {
   readonly name: string
   readonly provider: string
@@ -10,7 +59,6 @@ export interface Account {
   readonly accountType: string
   /** Roles by authorization; empty: open. */
   readonly permissions: Readonly<Record<string, readonly string[]>>
-  /** Fields of the provider, such as `regions`. */
   readonly details: JsonObject
 }
 
@@ -27,7 +75,6 @@ export interface Owned {
   readonly unknownController?: string
 }
 
-/** One opinion about the health of an instance. */
 export interface HealthRecord {
   readonly type: string
   readonly state: HealthState
@@ -49,7 +96,6 @@ export interface Instance extends Owned {
   readonly zone: string
   /** Milliseconds since the epoch; null before it was started. */
   readonly launchMs: number | null
-  /** Undefined where it belongs to none. */
   readonly serverGroup: string | undefined
   readonly health: readonly HealthRecord[]
   readonly loadBalancers: readonly string[]
@@ -62,7 +108,6 @@ export interface Instance extends Owned {
 export interface Image {
   readonly id: string
   readonly name: string
-  /** Further fields, such as labels. */
   readonly details: JsonObject
 }
 
@@ -88,9 +133,7 @@ export interface ServerGroup extends Owned {
   readonly labels: JsonObject
   /** What creates server groups like this one; none where users do. */
   readonly managers?: readonly ServerGroupManagerName[]
-  /** Fields of the provider, in lists too. */
   readonly summary?: JsonObject
-  /** Fields of the provider, in full forms only. */
   readonly details: JsonObject
 }
 
@@ -105,9 +148,7 @@ export interface OwnResource extends Owned {
   readonly view: JsonObject
 }
 
-/** A search result of a kind that only its provider has. */
 export interface OwnHit extends OwnResource {
-  /** Where the text of a query is looked for. */
   readonly keys: readonly string[]
 }
 
@@ -120,7 +161,6 @@ export interface LoadBalancer extends Owned {
   readonly securityGroups: readonly string[]
   /** With the instances of them that belong to this load balancer. */
   readonly serverGroups: readonly LoadBalancerServerGroup[]
-  /** Listeners, health check and other fields of the provider. */
   readonly details: JsonObject
 }
 
@@ -132,7 +172,6 @@ export interface LoadBalancerServerGroup {
   /** Its share of the requests; undefined: the server groups without one divide the rest. */
   readonly trafficPercent?: number
   readonly instances: readonly LoadBalancerInstance[]
-  /** Ids of instances that were deregistered. */
   readonly detachedInstances: readonly string[]
 }
 

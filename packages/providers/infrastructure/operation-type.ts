@@ -21,7 +21,6 @@ export interface OperationType {
 
 export type OperationTypes = Readonly<Record<string, OperationType>>
 
-/** The task as the operation sees it. */
 export interface OperationRun {
   /** The same when it runs again after a crash, and unique among all operations. */
   readonly id: string
@@ -35,7 +34,6 @@ export interface OperationRun {
   aside<T>(wait: () => Promise<T>): Promise<T>
   /** Aborted when Fairlead stops: an operation that then fails with an `AbortError` runs again after the next start. */
   readonly signal: AbortSignal
-  /** Appends to the history. */
   note(status: string): void
   /** Results for the orchestrator. @see docs/contracts/infrastructure.md#operations */
   report(result: JsonObject): void

@@ -35,8 +35,7 @@ const submit: Answer = async (request, infrastructure) => {
   return resource(infrastructure.tasks.submit({ requestId, user, identity: as.identity, operations }))
 }
 
-/** What a submission would be refused for; nothing runs. */
-const judge: Answer = async (request, infrastructure) => {
+const previewTask: Answer = async (request, infrastructure) => {
   const operations = submittedOperations(request)
   const refused = await refusals(operations, request, infrastructure)
   return { errors: refused.length > 0 ? refused : problemsOf(operations, infrastructure) }
@@ -55,7 +54,6 @@ async function refusals(
   return operations.flatMap((operation) => refusalsOf(operation, infrastructure, access))
 }
 
-/** What is wrong with the descriptions of operations that may be looked at. */
 function problemsOf(operations: readonly SubmittedOperation[], infrastructure: Infrastructure): string[] {
   return operations.flatMap((operation) => {
     const { name, description } = operation
@@ -73,7 +71,6 @@ function validationFailed(errors: readonly string[]): PortError {
   return new PortError(400, `Validation Failed: ${errors.join(' ')}`, { errors })
 }
 
-/** A list of one-key objects, name to description. */
 function submittedOperations(request: Asked): SubmittedOperation[] {
   const named = objectsOf(request.body).flatMap((operation) => Object.entries(operation).slice(0, 1))
   return named.map(([name, value]) => {
@@ -83,7 +80,6 @@ function submittedOperations(request: Asked): SubmittedOperation[] {
   })
 }
 
-/** Operations about entity tags concern entities of every provider. */
 function isGeneral(name: string): boolean {
   return /EntityTags$/.test(name)
 }
@@ -96,7 +92,6 @@ export function findOperationType(
   return types !== undefined && Object.hasOwn(types, name) ? types[name] : undefined
 }
 
-/** Why an operation may not even be looked at: it is unknown, or the caller may not do it. */
 function refusalsOf(operation: SubmittedOperation, infrastructure: Infrastructure, access: Access): string[] {
   const { provider, name, description } = operation
   const type = findOperationType(infrastructure, operation)
@@ -154,7 +149,7 @@ const refreshed: Answer = (request) => {
 }
 
 export const submission: InfrastructureRoute = { method: 'POST', path: '/ops', answer: submit }
-export const preview: InfrastructureRoute = { method: 'POST', path: '/judge/:provider', answer: judge }
+export const preview: InfrastructureRoute = { method: 'POST', path: '/judge/:provider', answer: previewTask }
 export const taskById = get('/task/:id', task)
 
 export const operationRoutes: InfrastructureRoute[] = [

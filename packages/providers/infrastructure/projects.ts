@@ -1,11 +1,11 @@
 /** Clusters of a project: its definition, joined with the running server groups. */
+
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
-import { addCounts } from './health.ts'
-import type { ServerGroup } from './model.ts'
+import { addCounts, type ServerGroup } from './model.ts'
 import { type Answer, accessOf, get, type InfrastructureRoute, isReadable, serverGroupsOf } from './route.ts'
 import { instanceCountsOf } from './views.ts'
 
@@ -39,7 +39,6 @@ function isPartOf(cluster: JsonObject): (group: ServerGroup) => boolean {
     account === cluster['account'] && matches(cluster['stack'], moniker.stack) && matches(cluster['detail'], moniker.detail)
 }
 
-/** Enabled server groups with instances count. */
 function toApplication(application: string, groups: readonly ServerGroup[], nowMs: number) {
   const serving = groups.filter(({ isDisabled, instances }) => !isDisabled && instances.length > 0)
   const regions = [...Map.groupBy(serving, ({ region }) => region)].map(([region, each]) => ({
@@ -51,7 +50,6 @@ function toApplication(application: string, groups: readonly ServerGroup[], nowM
   return { application, lastPush: lastPushOf(serving), clusters: regions }
 }
 
-/** A run on a build server; Deck counts on its number. */
 function toBuild({ buildInfo, createdMs }: ServerGroup): JsonObject | undefined {
   const { host, name, number } = objectOf(buildInfo?.['jenkins'])
   const buildNumber = textOf(number)

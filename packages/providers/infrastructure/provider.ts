@@ -7,7 +7,7 @@ import type { ProviderHandle } from '@fairlead/ports/machine.ts'
 import type { RetainedKind } from '@fairlead/ports/retained-kind.ts'
 import type { SecretHolder } from '@fairlead/ports/secrets.ts'
 import type { FastifyInstance } from 'fastify'
-import type { ArtifactAccount } from '../artifacts/artifact-account.ts'
+import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import type { Account, Instance, Job, LoadBalancer, Owned, OwnHit, OwnResource, SecurityGroup, ServerGroup } from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
 
@@ -23,19 +23,15 @@ export interface PodContainer {
  * read: see `trackReads`.
  */
 export interface CloudProvider extends ProviderHandle {
-  /** The value of `cloudProvider`. */
   readonly id: string
   readonly accounts: readonly Account[]
-  /** Its own artifacts, beside those that are files. */
   readonly artifactAccount?: ArtifactAccount
-  /** By the names that clients send. */
   readonly operations: OperationTypes
   /**
    * Called before an answer is made. The result tells what the reads made since then are still waiting for: the answer is made again
    * afterwards. Undefined: nothing.
    */
   trackReads?(): () => Promise<void> | undefined
-  /** Those of one application, without regard to case, or all. */
   serverGroups(application?: string): readonly ServerGroup[]
   /** Those of all applications, as far as they are known without a remote API; undefined where all are. */
   knownServerGroups?(): readonly ServerGroup[]
@@ -51,7 +47,6 @@ export interface CloudProvider extends ProviderHandle {
    * @param type Of the entity, in lower case
    */
   applicationOf(name: string, type: string): string | undefined
-  /** Instances that belong to no server group. */
   detachedInstances(): readonly Instance[]
   /**
    * What an instance or a job has written; undefined: there is no such.
@@ -70,9 +65,7 @@ export interface CloudProvider extends ProviderHandle {
   jobFile(job: Job, name: string): Promise<JsonObject | undefined>
   /** What a container of a pod has printed for a pipeline; undefined: nothing. @throws {BackendError} 403 */
   podProperties?(place: PodContainer, access: Access): Promise<JsonObject | undefined>
-  /** Stops a job and forgets it. */
   removeJob(job: Job): Promise<void>
-  /** Choices of deployments; without them, lists are empty. */
   networks?(): readonly JsonObject[]
   subnets?(): readonly JsonObject[]
   instanceTypes?(): readonly JsonObject[]
@@ -82,15 +75,11 @@ export interface CloudProvider extends ProviderHandle {
   readonly manifests?: ManifestReads
   /** What creates the server groups of an application, such as deployments of Kubernetes. */
   serverGroupManagers?(application: string): readonly OwnResource[]
-  /** Everything else of an application. */
   rawResources?(application: string): readonly OwnResource[]
-  /** Search results by kinds that only it has. */
   readonly hits?: Readonly<Record<string, () => readonly OwnHit[]>>
   /** Newest first; undefined where the provider does not record them. */
   scalingActivities(serverGroup: ServerGroup): readonly JsonObject[] | undefined
-  /** What runs with values of secrets. */
   secretHolders?(): readonly SecretHolder[]
-  /** What is deleted once it is old. */
   readonly retained?: readonly RetainedKind[]
   /** Routes of its own, such as an upload; below the service's prefix. */
   routes?(app: FastifyInstance): void
@@ -100,7 +89,6 @@ export interface CloudProvider extends ProviderHandle {
   close(): void | Promise<void>
 }
 
-/** Output, with the offsets of a part where one was wanted. */
 export interface ConsoleView extends Partial<Omit<ConsolePart, 'output'>> {
   /** Whose output it is, where lists do not know; never part of the answer. */
   readonly owned?: Owned
@@ -108,10 +96,8 @@ export interface ConsoleView extends Partial<Omit<ConsolePart, 'output'>> {
   readonly output: string | readonly { readonly name: string; readonly output: string }[]
 }
 
-/** Which output, where an instance has several. */
 export interface LogChoice {
   readonly container?: string | undefined
-  /** That before the last restart of the container. */
   readonly previous?: boolean | undefined
 }
 
@@ -133,7 +119,6 @@ export interface ManifestReads {
   find(name: ManifestName, choice: ManifestChoice): Promise<OwnResource | undefined>
   /** Live, oldest first. @throws {PortError} 5xx */
   ofCluster(cluster: ManifestCluster): Promise<readonly ClusterMember[]>
-  /** Deployed objects that something else has changed since. */
   drift(query: DriftQuery): Promise<readonly OwnResource[]>
   /**
    * What a deployment would change; nothing is changed. The caller may change account and application.
@@ -147,7 +132,6 @@ export interface DriftQuery {
   readonly application: string
   readonly account?: string | undefined
   readonly location?: string | undefined
-  /** Whether the caller may see an account; others are not asked. */
   readonly isReadable: (account: string) => boolean
 }
 
@@ -160,11 +144,9 @@ export interface ManifestName {
 
 export interface ManifestChoice {
   readonly includesEvents: boolean
-  /** Else they are left out. */
   readonly includesSecrets: boolean
 }
 
-/** A manifest of a cluster, for criteria such as `largest`. */
 export interface ClusterMember {
   readonly view: JsonObject
   /** -1 where it has none. */
@@ -191,6 +173,5 @@ export interface ImageReads {
   /** @throws {PortError} 400 for a query that the provider cannot answer */
   find(query: ImageQuery): JsonObject[]
   tags(account: string, repository: string): string[]
-  /** None: there is no such image in the region of the account. */
   details(account: string, region: string, id: string): JsonObject[]
 }

@@ -91,7 +91,6 @@ const imageDetails: Answer = async (request, infrastructure) => {
   return found.flatMap((image) => readableImage(image, access))
 }
 
-/** No provider here has charts. */
 const noCharts: Answer = (request, infrastructure) => {
   throw new PortError(404, unknownProvider(infrastructure, pathValue(request, 'provider')))
 }

@@ -6,7 +6,7 @@ import type { Caller } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
-import type { ArtifactAccount } from '../artifacts/artifact-account.ts'
+import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import type { ProviderType } from '../provider-type.ts'
 import type { EntityTagStore } from './entity-tag-store.ts'
 import type { Job, LoadBalancer, Owned, SecurityGroup, ServerGroup } from './model.ts'
@@ -33,7 +33,6 @@ export interface InfrastructureRoute {
   answer: Answer
 }
 
-/** Values of a request, or of a call of the port. */
 export interface Asked {
   readonly params?: unknown
   readonly query?: unknown
@@ -124,7 +123,6 @@ export function isReadable(access: Access, owned: Owned): boolean {
   return ownersOf(owned).every((name) => access.mayOnApplication(name, 'READ'))
 }
 
-/** None where nothing claims it. */
 export function ownersOf({ moniker, coOwners = [] }: Owned): string[] {
   return moniker.app === null ? [] : [moniker.app, ...coOwners]
 }
@@ -148,19 +146,16 @@ export function providerOf({ providers }: Infrastructure, id: string): CloudProv
   return providers.find((provider) => provider.id === id.toLowerCase())
 }
 
-/** Server groups of one application, or of all, at every provider. */
 export function serverGroupsOf({ providers }: Infrastructure, application?: string): ServerGroup[] {
   return providers.flatMap((provider) => [...provider.serverGroups(application)])
 }
 
-/** Those of the application in the path, in accounts that the caller may read. */
 export async function readableGroups(request: Asked, infrastructure: Infrastructure): Promise<ServerGroup[]> {
   const access = await accessOf(request, infrastructure)
   const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
   return groups.filter((group) => isReadable(access, group))
 }
 
-/** Those that the caller may read, with the server groups behind them that the caller may read, too. */
 export async function readableBalancers(
   request: Asked,
   infrastructure: Infrastructure,
@@ -189,7 +184,6 @@ export function securityGroupsOf({ providers }: Infrastructure): SecurityGroup[]
   return providers.flatMap((provider) => [...provider.securityGroups()])
 }
 
-/** Messages and solutions for a provider that is not configured. */
 export function unknownProvider({ providers }: Infrastructure, provider: string): string {
   const known =
     providers.length === 0

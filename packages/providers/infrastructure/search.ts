@@ -59,7 +59,6 @@ function withReadableAccounts(result: JsonObject, access: Access): JsonObject {
   return { ...result, accounts: result['accounts'].filter((account) => access.mayOnAccount(String(account), 'READ')) }
 }
 
-/** By field; a value may be a comma list. */
 function filtersOf(request: Asked): ReadonlyMap<string, string[]> {
   const names = Object.keys({ ...(request.query as object) }).filter((name) => !ownParameters.has(name))
   const filters = names.map((name) => [name, queryValues(request, name).flatMap((value) => value.split(','))] as const)
@@ -75,7 +74,6 @@ function matches(result: JsonObject, filters: ReadonlyMap<string, string[]>): bo
 }
 
 interface Hit {
-  /** What the query is looked for in. */
   readonly keys: readonly string[]
   /** Who reads each of these applications sees it. */
   readonly owners?: readonly string[]
@@ -86,7 +84,6 @@ interface Hit {
 type Source = (infrastructure: Infrastructure) => Hit[] | Promise<Hit[]>
 
 interface Wanted {
-  /** In any case. */
   readonly wanted: string
   readonly isShown: (hit: Hit) => boolean
 }
@@ -148,7 +145,6 @@ async function hitsOf(infrastructure: Infrastructure, type: string): Promise<Hit
   ]
 }
 
-/** Stored ones, and those that only run. */
 async function findApplications(infrastructure: Infrastructure): Promise<Hit[]> {
   const stored = await loadAll(infrastructure.context, '/v2/applications?restricted=false')
   const running = groupsByApplication(infrastructure)

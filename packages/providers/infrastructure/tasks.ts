@@ -27,7 +27,6 @@ export const taskMigrations = [
    CREATE INDEX infrastructure_tasks_by_end ON infrastructure_tasks (completed_ms);`,
 ] as const
 
-/** One operation of a request, with the provider that has it. */
 export interface SubmittedOperation {
   /** Empty: an operation that needs no provider. */
   readonly provider: string
@@ -52,7 +51,6 @@ interface Task {
   user: string
   identity: Readonly<Record<string, string>>
   operations: readonly SubmittedOperation[]
-  /** Number of operations that are done. */
   done: number
 }
 
@@ -76,7 +74,6 @@ export class Tasks {
   readonly #turns = new WorkLine(1)
   /** The end of the last task by what operations are ordered by, which is mostly the application. */
   readonly #ends = new Map<string, Promise<void>>()
-  /** The ends of those that wait or run, by their ids. */
   readonly #queued = new Map<string, Promise<void>>()
   readonly #closing = new AbortController()
 
@@ -109,7 +106,6 @@ export class Tasks {
     }
   }
 
-  /** The task of this request, if it is known. */
   idOf(requestId: string): string | undefined {
     const row = this.#statements.byRequest.get(requestId)
     return row === undefined ? undefined : String(row['id'])
@@ -151,7 +147,6 @@ export class Tasks {
     return this.#statements.get.all(id).map(toTask).map(toView)[0]
   }
 
-  /** Who has submitted a task, and what its operations name. */
   subjectOf(id: string): { user: string; applications: string[]; accounts: string[] } | undefined {
     const task = this.#stored(id)
     if (task === undefined) return undefined
@@ -243,7 +238,6 @@ export class Tasks {
     this.#store(task)
   }
 
-  /** @returns what went wrong */
   async #carryOut(task: Task, { provider, name, description }: SubmittedOperation): Promise<Error | undefined> {
     const type = this.#options.find(provider, name)
     if (type === undefined) return new Error(`The operation ${name} is not known to this version.`)

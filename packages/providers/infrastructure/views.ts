@@ -1,8 +1,21 @@
 /** Answers to clients, made of the resources that providers report. */
+
 import { formatJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { countStates, healthStateOf, type InstanceCounts, isAgeing } from './health.ts'
-import type { Account, Capacity, HealthRecord, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
+import {
+  type Account,
+  type Capacity,
+  countStates,
+  type HealthRecord,
+  healthStateOf,
+  type Instance,
+  type InstanceCounts,
+  isAgeing,
+  type Job,
+  type LoadBalancer,
+  type SecurityGroup,
+  type ServerGroup,
+} from './model.ts'
 import type { InfrastructureSettings } from './settings.ts'
 
 /** Accounts whose environment or type is listed are marked for users. */
@@ -32,7 +45,6 @@ export function instanceCountsOf({ instances }: ServerGroup, nowMs: number): Ins
   return countStates(instances.map((instance) => healthStateOf(instance, nowMs)))
 }
 
-/** Fields that all forms of a server group have. */
 function toCommonView(group: ServerGroup, nowMs: number): JsonObject {
   return {
     name: group.name,
@@ -76,7 +88,6 @@ export function writeServerGroupSummary(group: ServerGroup, nowMs: number): stri
   return json
 }
 
-/** As clusters, targets and the details have it. */
 export function toServerGroupView(group: ServerGroup, nowMs: number, hasInstances = true): JsonObject {
   return {
     ...toCommonView(group, nowMs),
@@ -183,7 +194,6 @@ export function loadBalancerNamesOf(groups: readonly ServerGroup[]): string[] {
   return [...new Set(groups.flatMap(({ loadBalancers }) => loadBalancers))].sort()
 }
 
-/** Element of an application's list, and of the details. */
 export function toLoadBalancerView(balancer: LoadBalancer): JsonObject {
   const { account, region, provider } = balancer
   return {
@@ -204,7 +214,6 @@ export function toLoadBalancerView(balancer: LoadBalancer): JsonObject {
   }
 }
 
-/** Load balancers grouped by name, account and region, each group sorted by name. */
 export function toLoadBalancerItems(balancers: readonly LoadBalancer[]): JsonObject[] {
   return groupInOrder(balancers, ({ name }) => name).map(([name, named]) => ({
     name,
@@ -236,7 +245,6 @@ export function compareText(one: string, other: string): number {
   return one < other ? -1 : 1
 }
 
-/** By name without regard to case, then by what is given further. */
 export function byName<T extends { readonly name?: unknown; readonly id?: unknown }>(one: T, other: T): number {
   return (
     compareText(String(one.name).toLowerCase(), String(other.name).toLowerCase()) || compareText(String(one.id), String(other.id))

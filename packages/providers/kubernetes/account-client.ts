@@ -1,4 +1,5 @@
 /** The client of an account: made for its first request, and given up while nothing is asked. */
+
 import { homedir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -7,10 +8,10 @@ import { ApiError, isApiError } from './api/api-error.ts'
 import { KubeClient } from './api/client.ts'
 import type { ClusterAccess } from './api/cluster-access.ts'
 import type { ClusterApi } from './api/cluster-api.ts'
+import type { SharedConnections } from './api/connections.ts'
 import { inClusterAccess } from './api/in-cluster.ts'
 import { loadKubeconfig } from './api/kubeconfig.ts'
 import { type ObjectWatch, openObjectWatch } from './api/object-watch.ts'
-import type { SharedConnections } from './api/shared-connections.ts'
 import type { ObjectWatchOptions } from './api/watch-options.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
@@ -35,7 +36,6 @@ export function loadClusterAccess(account: KubernetesAccountSettings): Promise<C
 }
 
 export class AccountClient {
-  /** Its requests. */
   readonly api = new Proxy({} as ClusterApi, {
     get:
       (_none, method: keyof ClusterApi) =>
@@ -44,7 +44,6 @@ export class AccountClient {
   })
   readonly #options: AccountClientOptions
   #client: Promise<KubeClient> | undefined
-  /** As the client uses it. */
   #access: ClusterAccess | undefined
   #running = 0
   #isClosed = false

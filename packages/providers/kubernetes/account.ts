@@ -6,22 +6,18 @@ import type { WorkLine } from '@fairlead/base/stores/in-turns.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Account } from '../infrastructure/model.ts'
 import { AccountClient } from './account-client.ts'
-import { apiVersionOf } from './api/api-path.ts'
-import type { ApiResource, ClusterApi } from './api/cluster-api.ts'
-import type { SharedConnections } from './api/shared-connections.ts'
+import { type ApiResource, apiVersionOf, type ClusterApi } from './api/cluster-api.ts'
+import type { SharedConnections } from './api/connections.ts'
 import { builtInKinds, type Kind, KindTable } from './kinds.ts'
 import type { KubeObject } from './objects.ts'
-import type { KubernetesAccount, ListUpdates } from './parts.ts'
+import type { KubernetesAccount, ListUpdates, ReadsUnderWay } from './parts.ts'
 import { AccountLists } from './reads/account-lists.ts'
 import { AccountObjects } from './reads/account-objects.ts'
 import { metricsOf } from './reads/group-metrics.ts'
-import type { KeptObject } from './reads/kept-object.ts'
-import type { Absence } from './reads/kind-watch.ts'
-import { KindWatches } from './reads/kind-watches.ts'
+import type { KeptObject, Sharing } from './reads/kept-object.ts'
+import { type Absence, KindWatches } from './reads/kind-watch.ts'
 import { KindCatalog } from './reads/listed-kinds.ts'
 import { Namespaces } from './reads/namespaces.ts'
-import type { ReadsUnderWay } from './reads/reads-under-way.ts'
-import type { Sharing } from './reads/sharing.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
 export interface AccountOptions {
@@ -30,13 +26,11 @@ export interface AccountOptions {
   readonly underWay: ReadsUnderWay
   readonly sharing: Sharing
   readonly connections: SharedConnections
-  /** First lists that run at a time. */
   readonly loads: WorkLine
   readonly log: FastifyBaseLogger
   readonly now: () => number
   /** Called after each change of what lists show, and of the state of the account. */
   readonly changed: () => void
-  /** Called when the API server has rejected the login. */
   readonly rejected: () => void
 }
 
@@ -47,7 +41,6 @@ export class OpenAccount implements KubernetesAccount {
   readonly kinds: KindTable
   readonly client: AccountClient
   readonly api: ClusterApi
-  /** Effects of own operations. */
   readonly lists: ListUpdates
   readonly reads: AccountLists
   readonly #options: AccountOptions

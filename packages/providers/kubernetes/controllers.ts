@@ -2,9 +2,8 @@
 import type { Owned } from '../infrastructure/model.ts'
 import { isApiError } from './api/api-error.ts'
 import { monikerOf } from './manifests/moniker.ts'
-import { type KubeObject, type OwnerReference, ownerReferenceOf } from './objects.ts'
+import { type KubeObject, type OwnerReference, ownerOf, ownerReferenceOf } from './objects.ts'
 import { groupAndVersion } from './operations/targets.ts'
-import { ownerOf } from './owner.ts'
 import type { KubernetesAccount } from './parts.ts'
 import { answered } from './reads/object-lookup.ts'
 

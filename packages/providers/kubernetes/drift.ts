@@ -1,18 +1,17 @@
 /** Drift: what other managers have changed in deployed objects since Fairlead applied them. */
+
 import { parseIfJson } from '@fairlead/base/json/json.ts'
 import { fieldAt, isObject, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import type { OwnResource } from '../infrastructure/model.ts'
 import type { DriftQuery } from '../infrastructure/provider.ts'
 import { isApiError } from './api/api-error.ts'
 import type { ApiResource } from './api/cluster-api.ts'
-import { formatFullName } from './full-name.ts'
-import { kindOfManifest, parseKind } from './kinds.ts'
+import { formatFullName, kindOfManifest, parseKind } from './kinds.ts'
 import { annotationOf, fieldManager, trafficAnnotation } from './manifests/annotations.ts'
 import { diffObjects } from './manifests/diff.ts'
 import { monikerOf } from './manifests/moniker.ts'
 import { lastAppliedOf } from './manifests/versions.ts'
-import type { KubeObject } from './objects.ts'
-import { managerLabel, ownerOf } from './owner.ts'
+import { type KubeObject, managerLabel, ownerOf } from './objects.ts'
 import type { KubernetesAccount } from './parts.ts'
 
 /** What users deploy; the objects that controllers create from it follow it. */
@@ -88,7 +87,6 @@ const controllers =
 const ignoredFields =
   /^metadata\.annotations\.(?:kubectl\.kubernetes\.io\/last-applied-configuration|deployment\.kubernetes\.io\/.*)$/
 
-/** One for each manager; none for an object that Fairlead has not applied. */
 function driftOf(object: KubeObject): Drift[] {
   const entries = objectsOf(object.metadata['managedFields'])
   const own = entries.filter(({ manager, subresource }) => manager === fieldManager && subresource === undefined)
@@ -110,7 +108,6 @@ function driftOf(object: KubeObject): Drift[] {
   return removed.length === 0 ? foreign : [...foreign, { manager: null, since: null, fields: removed }]
 }
 
-/** Fields of the applied manifest that the object no longer has. */
 function removedFields(manifest: JsonObject, object: KubeObject): string[] {
   const fields = diffObjects(manifest, object).filter(({ change, before }) => change === 'removed' && !isEmpty(before))
   // Disabling a group takes away the labels that its services select.

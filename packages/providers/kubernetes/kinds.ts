@@ -135,7 +135,6 @@ export function isBuiltInGroup(group: string): boolean {
   return builtInGroups.has(group.toLowerCase())
 }
 
-/** The kind of a manifest: its `kind` with the group of its `apiVersion`. */
 export function kindOfManifest({ kind, apiVersion }: { readonly kind?: unknown; readonly apiVersion?: unknown }): ParsedKind {
   const [group = '', version] = (textOf(apiVersion) ?? '').split('/')
   return { kind: textOf(kind) ?? '', group: version === undefined || isBuiltInGroup(group) ? undefined : group }
@@ -164,7 +163,6 @@ export class KindTable {
     )
   }
 
-  /** Configured ones. */
   get custom(): readonly Kind[] {
     return [...this.#custom.values()]
   }
@@ -172,4 +170,24 @@ export class KindTable {
 
 export function printKind({ kind, group }: ParsedKind): string {
   return group === undefined ? (builtInKind({ kind, group })?.name ?? kind) : `${kind}.${group}`
+}
+
+export interface FullName extends ParsedKind {
+  readonly name: string
+}
+
+/** Undefined unless it has exactly two parts. */
+export function parseFullName(text: string): FullName | undefined {
+  const [kind, name, ...more] = text.split(' ')
+  if (!kind || !name || more.length > 0 || !isPathName(name)) return undefined
+  return { ...parseKind(kind), name }
+}
+
+export function formatFullName(kind: Pick<Kind, 'name'>, name: string): string {
+  return `${kind.name} ${name}`
+}
+
+/** Whether an object can have the name: the API server decodes paths, so that a slash would lead to another resource. */
+export function isPathName(name: string): boolean {
+  return !/[/%]/.test(name)
 }

@@ -1,5 +1,4 @@
 /** The provider `kubernetes`: objects of API servers, read through watches that reads open. */
-
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { ConsoleWish } from '@fairlead/base/net/agent-protocol.ts'
@@ -27,17 +26,15 @@ import type {
   PodContainer,
 } from '../infrastructure/provider.ts'
 import { OpenAccount } from './account.ts'
-import { SharedConnections } from './api/shared-connections.ts'
-import { type FullName, parseFullName } from './full-name.ts'
-import { builtInKinds } from './kinds.ts'
+import { SharedConnections } from './api/connections.ts'
+import { builtInKinds, type FullName, parseFullName } from './kinds.ts'
 import { createKubernetesOperations } from './operations/all.ts'
-import type { KubernetesParts } from './parts.ts'
+import { type KubernetesParts, ReadsUnderWay } from './parts.ts'
 import { createMetricReads } from './reads/group-metrics.ts'
-import { createManifestReads } from './reads/manifest-reads.ts'
+import { Sharing } from './reads/kept-object.ts'
+import { ownerOfObject, propertiesOfPod, readConsole, readProperties } from './reads/logs.ts'
+import { createManifestReads } from './reads/manifests.ts'
 import { removeObject } from './reads/object-lookup.ts'
-import { ownerOfObject, propertiesOfPod, readConsole, readProperties } from './reads/pod-logs.ts'
-import { ReadsUnderWay } from './reads/reads-under-way.ts'
-import { Sharing } from './reads/sharing.ts'
 import { StoredApplications } from './reads/stored-applications.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
@@ -160,7 +157,6 @@ export class KubernetesProvider implements CloudProvider {
     return this.#shown((account) => account.reads.rawResources(application))
   }
 
-  /** By kinds, and by what they are to Spinnaker. */
   get hits(): Readonly<Record<string, () => readonly OwnHit[]>> {
     if (!this.#settings.isSearched) return {}
     const kinds = [...builtInKinds, ...this.#accounts.values().flatMap((account) => account.kinds.custom)]

@@ -5,6 +5,28 @@ import type { KindTable } from './kinds.ts'
 import type { KubeObject } from './objects.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from './settings.ts'
 
+export class ReadsUnderWay {
+  #misses = 0
+  readonly #loading = new Set<Promise<void>>()
+
+  /** A read needs what is still loading. @param loaded Never rejects */
+  miss(loaded: Promise<void>): void {
+    this.#misses++
+    if (this.#loading.has(loaded)) return
+    this.#loading.add(loaded)
+    void loaded.then(() => this.#loading.delete(loaded))
+  }
+
+  /** @returns what reads made from now on still lack; undefined: nothing */
+  track(): () => Promise<void> | undefined {
+    const before = this.#misses
+    return () => {
+      if (this.#misses === before || this.#loading.size === 0) return undefined
+      return Promise.all(this.#loading).then(() => {})
+    }
+  }
+}
+
 export interface KubernetesAccount {
   readonly settings: KubernetesAccountSettings
   readonly api: ClusterApi
@@ -14,11 +36,8 @@ export interface KubernetesAccount {
   readonly defaultNamespace?: string
 }
 
-/** Effects of own operations, which lists show at once. */
 export interface ListUpdates {
-  /** An object as a write has returned it. */
   observe(object: KubeObject): void
-  /** An object that is gone. */
   forget(object: KubeObject): void
 }
 

@@ -1,7 +1,8 @@
 /** The provider `kubernetes` as a type: it deploys manifests to clusters. */
+
 import type { ProviderType } from '../provider-type.ts'
-import { checkAccounts } from './check-accounts.ts'
 import { KubernetesProvider } from './kubernetes.ts'
+import { checkAccounts } from './needed-rights.ts'
 import { metricNames } from './reads/metric-queries.ts'
 import { type KubernetesSettings, kubernetesKeys, toKubernetesSettings } from './settings.ts'
 

@@ -14,7 +14,6 @@ import { ProgramSecrets, sealEnvironment } from './program-secrets.ts'
 /** Beside its bounds, a builder takes what it needs; this is no instance type of the configuration. */
 const unlimited = 'build'
 const stopSeconds = 5
-/** Size of a log. */
 const logBytes = 1024 * 1024
 
 export class Builders implements MachineBuilders {
@@ -56,7 +55,6 @@ export class Builders implements MachineBuilders {
     return { hasEnded, hasBegun, exitCode: undefined, reason: observed?.reason ?? this.#agent.problem(), folder }
   }
 
-  /** The newest part of what it has written until now. */
   async console(id: string): Promise<string> {
     const job = this.#find(id)
     if (job === undefined) return ''

@@ -55,7 +55,6 @@ export class Containers {
     this.#options = options
   }
 
-  /** Why the account cannot run containers, a sentence; undefined when it can. */
   problemOf(account: string): string | undefined {
     const configured = this.#configured(account)
     if (findRuntime(configured) !== undefined) return undefined
@@ -199,7 +198,6 @@ interface FoundImage {
   readonly id: string
   /** References with a digest. */
   readonly digests: readonly string[]
-  /** TCP ports that it exposes. */
   readonly ports: readonly number[]
 }
 

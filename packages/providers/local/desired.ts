@@ -16,7 +16,6 @@ export const desiredMigrations = [
    ) STRICT, WITHOUT ROWID;`,
 ] as const
 
-/** Where something is; names are unique there. */
 export interface Place {
   readonly account: string
   readonly region: string
@@ -31,7 +30,6 @@ export interface LocalCapacity {
 
 export interface LocalGroup extends Place {
   readonly zones: readonly string[]
-  /** Milliseconds since the epoch. */
   readonly createdMs: number
   readonly isDisabled: boolean
   /** When it last began to take traffic; null: it has never come up. Undefined: a former version has created it. */
@@ -95,7 +93,6 @@ export interface LocalInstance {
   readonly registered: readonly string[]
   /** Instances keep what they were started with. */
   readonly program: InstanceProgram
-  /** Values of secrets that its process was given. */
   readonly sealed?: SealedSecrets | undefined
   readonly leaving: Leaving | undefined
 }
@@ -129,7 +126,6 @@ export interface BalancerListener {
   readonly protocol: 'http' | 'https' | 'tcp'
   readonly port: number
   readonly host: string
-  /** Name of a certificate of the configuration. */
   readonly certificate: string | undefined
   readonly internalProtocol: string
   readonly internalPort: number | undefined
@@ -175,7 +171,6 @@ export interface LocalJob {
   /** What runs its command in the sandbox; that of an image runs without one. */
   readonly confined?: readonly string[]
   readonly end: JobEnd | undefined
-  /** Values of secrets that its process was given. */
   readonly sealed?: SealedSecrets | undefined
   /** A bake or a build, which takes the result: no list of jobs has it. */
   readonly isBuild?: boolean
@@ -187,7 +182,6 @@ export interface LocalJob {
   readonly leavingRevision: number | undefined
 }
 
-/** An image of a container that Fairlead has pulled for an account; its name is the reference. */
 export interface LocalPull extends Place {
   readonly imageId: string
 }
@@ -247,7 +241,6 @@ export class Desired {
     }
   }
 
-  /** Grows with every change. */
   get revision(): number {
     return this.#revision
   }
@@ -281,7 +274,6 @@ export class Desired {
     return this.instancesOf(group).filter(({ leaving }) => leaving === undefined)
   }
 
-  /** The server group of an instance, unless it was detached. */
   groupOf({ account, region, group }: LocalInstance): LocalGroup | undefined {
     return group === undefined ? undefined : this.groupAt(account, region, group)
   }

@@ -3,7 +3,7 @@
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
-import type { ArtifactAccount } from '../artifacts/artifact-account.ts'
+import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import type { ImageStore, StoredImage } from '../images/image-store.ts'
 import { ownersOf } from './local-images.ts'
 import type { LocalSettings } from './settings.ts'

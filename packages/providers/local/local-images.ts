@@ -63,7 +63,6 @@ function imageNameOf({ name, version }: Pick<StoredImage, 'name' | 'version'>): 
   return `${name}-${version}`
 }
 
-/** Build information in the form that Deck shows. */
 export function buildInfoOf({ name, version, labels }: StoredImage): JsonObject {
   const { commit, branch, buildInfoUrl, job, buildNumber, host } = labels
   return {
@@ -127,7 +126,6 @@ export function createImageReads(images: ImageStore, settings: LocalSettings): I
   }
 }
 
-/** By text, region, account and tags; all of them must fit. */
 function isFound(image: StoredImage, { text = '', account, region, tags }: ImageQuery, settings: LocalSettings): boolean {
   const marks = new Map(Object.entries(image.tags).map(([name, value]) => [name.toLowerCase(), value.toLowerCase()]))
   return (

@@ -16,12 +16,11 @@ import type { Machine } from '@fairlead/ports/machine.ts'
 import type { RetainedKind } from '@fairlead/ports/retained-kind.ts'
 import type { SecretHolder } from '@fairlead/ports/secrets.ts'
 import type { FastifyInstance } from 'fastify'
-import type { ArtifactAccount } from '../artifacts/artifact-account.ts'
+import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import { ImageStore } from '../images/image-store.ts'
 import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from '../infrastructure/model.ts'
 import type { OperationTypes } from '../infrastructure/operation-type.ts'
 import type { CloudProvider, ConsoleView, ImageReads, MetricReads } from '../infrastructure/provider.ts'
-import { adoptFolder } from './adopt-image.ts'
 import { Builders } from './builders.ts'
 import { Containers } from './containers.ts'
 import { Desired } from './desired.ts'
@@ -29,14 +28,13 @@ import { toSecurityGroup } from './firewalls.ts'
 import { createImageArtifacts } from './image-artifacts.ts'
 import { createImageReads, imageRoutes } from './local-images.ts'
 import { toNetworkViews, toSubnetViews } from './machine.ts'
-import { oldImages } from './old-images.ts'
 import { openOperations } from './operations/all.ts'
 import type { OperationParts } from './operations/parts.ts'
 import { AccountVariables } from './outgoing/account-variables.ts'
 import { InstancePorts } from './ports.ts'
-import { confineFile } from './program-sandbox.ts'
+import { adoptFolder, confineFile } from './program-sandbox.ts'
 import { ProgramSecrets, secretHoldersOf } from './program-secrets.ts'
-import { PulledImages } from './pulled-images.ts'
+import { oldImages, PulledImages } from './pulled-images.ts'
 import { toActivityView } from './reading.ts'
 import { isShownJob, Readings } from './readings.ts'
 import { Reconciler, type ReconcilerOptions } from './reconciler.ts'
@@ -61,7 +59,6 @@ export class LocalProvider implements CloudProvider {
   readonly artifactAccount: ArtifactAccount
   readonly metrics: MetricReads
   readonly retained: readonly RetainedKind[]
-  /** For bakes. */
   readonly builders: Builders
   readonly machine: Machine
   readonly parts: OperationParts

@@ -14,14 +14,12 @@ export function addressOf(interfaceName: string): string | undefined {
   return (addresses.find(({ family }) => family === 'IPv4') ?? addresses[0])?.address
 }
 
-/** Networks from which processes of this machine connect. */
 export function ownNetworks(): string[] {
   const addresses = listInterfaces().flatMap((each) => each.addresses.filter(({ address }) => !address.startsWith('fe80:')))
   const hosts = addresses.map(({ address, family }) => `${address}/${family === 'IPv4' ? 32 : 128}`)
   return [...new Set(['127.0.0.0/8', '::1/128', ...hosts])]
 }
 
-/** Name under which clients reach a listener. */
 export function dnsNameOf(host: string): string {
   return host === '0.0.0.0' || host === '::' ? hostname() : host
 }
@@ -48,4 +46,22 @@ export function toSubnetViews(account: string, region: string, zones: readonly s
       deprecated: false,
     })),
   )
+}
+
+export interface PortRange {
+  readonly first: number
+  readonly last: number
+}
+
+/** Undefined when the text is none. A single port is a range of one. */
+export function parsePortRange(text: string): PortRange | undefined {
+  const match = /^\s*(\d{1,5})\s*(?:-\s*(\d{1,5})\s*)?$/.exec(text)
+  if (match === null) return undefined
+  const first = Number(match[1])
+  const last = Number(match[2] ?? match[1])
+  return first >= 1 && last <= 65_535 && first <= last ? { first, last } : undefined
+}
+
+export function isWithin(port: number, { first, last }: PortRange): boolean {
+  return port >= first && port <= last
 }

@@ -3,8 +3,7 @@
 import { tryPort } from '@fairlead/base/net/try-port.ts'
 import { markOfDataDir } from '@fairlead/base/storage/socket-path.ts'
 import type { Desired } from './desired.ts'
-import { loopback } from './machine.ts'
-import { isWithin, type PortRange } from './port-range.ts'
+import { isWithin, loopback, type PortRange } from './machine.ts'
 import type { LocalAccountSettings } from './settings.ts'
 
 /** Ports that instances and load balancers have, whether or not a process listens yet. */

@@ -2,14 +2,15 @@
  * The sandbox of builds, bakes and commands. They see the programs of this machine, their working folder and their cache; neither other
  * processes nor the data of Fairlead; and nothing of it outlives their first process.
  */
-import { readdirSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { isWithin, workFolderOf } from '@fairlead/base/outside/builder-process.ts'
 import { ownSources } from '@fairlead/base/runtime/own-sources.ts'
 import { openSandbox, SandboxError } from '@fairlead/base/sandbox/sandbox.ts'
-import type { FileUser } from '@fairlead/base/storage/directory-trees.ts'
-import type { ProgramPlaces } from '@fairlead/ports/machine.ts'
+import { type FileUser, packTree } from '@fairlead/base/storage/directory-trees.ts'
+import type { BuiltFolder, ImageDescription, ProgramPlaces } from '@fairlead/ports/machine.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
+import type { ImageStore, StoredImage } from '../images/image-store.ts'
 import type { OperationParts } from './operations/parts.ts'
 
 type SandboxParts = Pick<OperationParts, 'context' | 'users' | 'dataDir' | 'variables'>
@@ -85,4 +86,21 @@ function programFolders(): string[] {
   const all = [...(process.env['PATH'] ?? '').split(':'), dirname(process.execPath)]
   const folders = all.filter((path) => isAbsolute(path) && !/^\/(?:usr\/|s?bin\/?$)/.test(path))
   return folders.flatMap((path) => (basename(path) === 'bin' ? besidePrograms.map((name) => join(dirname(path), name)) : [path]))
+}
+
+/**
+ * As an archive that is read in the name of the builder's user: its processes may still change it.
+ *
+ * @throws {PortError} as `ImageStore.addArchive`; 400 also when there is no such folder any more
+ */
+export async function adoptFolder(
+  images: ImageStore,
+  { work, name, what }: BuiltFolder,
+  { description, imageFile }: { readonly description: ImageDescription; readonly imageFile?: string | undefined },
+): Promise<StoredImage> {
+  const found = lstatSync(join(work, name), { throwIfNoEntry: false })
+  if (found === undefined)
+    throw new PortError(400, `The directory ${name} of the ${what} is gone, by its steps or a crash. Start it again.`)
+  if (!found.isDirectory()) throw new PortError(400, `The steps of the ${what} have replaced ${name} by a link or file.`)
+  return images.addArchive(packTree(work, name), description, imageFile)
 }

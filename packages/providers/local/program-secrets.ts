@@ -21,7 +21,6 @@ type SecretOwner = Pick<LocalInstance | LocalJob, 'id' | 'account'> & {
 
 interface OpenedSecrets {
   readonly environment: Readonly<Record<string, string>>
-  /** Longest first. */
   readonly masks: readonly string[]
 }
 
@@ -102,7 +101,6 @@ export class ProgramSecrets {
     return { ...ofAccount, ...Object.fromEntries(plain), ...this.#open(owner).environment }
   }
 
-  /** The text with masks in place of what the process was given. */
   mask(text: string, owner: SecretOwner): string {
     return withoutSecrets(text, longestFirst([...this.#open(owner).masks, ...this.#variables.masks(owner.account)]))
   }
@@ -145,7 +143,6 @@ export class ProgramSecrets {
   }
 }
 
-/** What runs with which versions, together for each server group. */
 export function secretHoldersOf(desired: Desired): SecretHolder[] {
   const holders = new Map<string, SecretHolder>()
   const add = (versions: readonly SecretVersion[] | undefined, place: string) => {

@@ -121,7 +121,6 @@ function createMasking({ environment, secrets }: GroupProgram): (text: string) =
   return (text) => withoutPasswords(withoutSecrets(text, values))
 }
 
-/** As launch configurations show it. */
 export function toProgramView(program: GroupProgram): JsonObject {
   return {
     command: shownCommand(program),

@@ -1,4 +1,7 @@
 /** The provider `local` as a type: server groups are processes of this machine. */
+import { basename } from 'node:path'
+import { type Check, createCheck, type Finding, type Reporter, type Timeouts } from '@fairlead/base/findings/finding.ts'
+import { callRuntime } from '@fairlead/base/sandbox/container-runtime.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { imageMigrations } from '../images/image-store.ts'
 import type { BakeryType, ProviderType } from '../provider-type.ts'
@@ -6,11 +9,12 @@ import { bakeMigrations } from './bakes/bake-store.ts'
 import { Bakes } from './bakes/bakes.ts'
 import { type BakeTimes, bakeTimes } from './bakes/running-bakes.ts'
 import { type BakeSettings, bakeKeys, toBakeSettings } from './bakes/settings.ts'
-import { checkContainers } from './check-containers.ts'
+import { Containers, findRuntime } from './containers.ts'
 import { desiredMigrations } from './desired.ts'
 import { LocalProvider } from './local.ts'
-import { type LocalSettings, localKeys, toLocalSettings } from './settings.ts'
+import { type LocalAccountSettings, type LocalSettings, localKeys, toLocalSettings } from './settings.ts'
 import { metricNames } from './traffic-metrics.ts'
+import { openAccountUsers } from './users.ts'
 
 export function createLocalProvider(times: BakeTimes): ProviderType {
   const type: ProviderType<typeof localKeys.keys, LocalSettings> = {
@@ -47,3 +51,34 @@ function bakeryOf(times: BakeTimes): BakeryType {
 }
 
 export const localProvider: ProviderType = createLocalProvider(bakeTimes)
+
+function checkContainers({ accounts }: LocalSettings, { answerMs }: Timeouts): Check[] {
+  const containers = new Containers({ accounts, users: openAccountUsers(accounts), agentMark: '' })
+  return accounts.map((account) =>
+    createCheck(`Containers of the account ${account.name}`, (report) => checkAccount(account, { containers, answerMs, report })),
+  )
+}
+
+interface Examined {
+  readonly containers: Containers
+  readonly answerMs: number
+  readonly report: Reporter
+}
+
+async function checkAccount(account: LocalAccountSettings, { containers, answerMs, report }: Examined): Promise<Finding[]> {
+  const found = findRuntime(account.containerRuntime)
+  const tried = `look for ${account.containerRuntime ?? 'podman and docker'}`
+  if (found === undefined) {
+    if (account.containerRuntime !== undefined) {
+      return [report.problem(tried, 'it is not installed', 'install it, or correct container-runtime of the account')]
+    }
+    return [report.ok(tried, 'none is installed: the account runs programs only')]
+  }
+  try {
+    await callRuntime(containers.toCaller(account.name), ['info'], { timeoutMs: answerMs })
+    return [report.ok(tried, `${found} works`)]
+  } catch (error) {
+    const advice = `see whether "${basename(found)} info" works for the user that runs the containers`
+    return [report.warning(`call ${found} info`, (error as Error).message, advice)]
+  }
+}

@@ -3,15 +3,15 @@
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import { noMoniker, parseMoniker } from '@fairlead/base/names/moniker.ts'
 import type { ObservedInstance, ObservedMember } from '@fairlead/base/net/agent-protocol.ts'
-import { rollUpLoadBalancers } from '../infrastructure/health.ts'
-import type {
-  HealthRecord,
-  HealthState,
-  Instance,
-  Job,
-  LoadBalancer,
-  LoadBalancerServerGroup,
-  ServerGroup,
+import {
+  type HealthRecord,
+  type HealthState,
+  type Instance,
+  type Job,
+  type LoadBalancer,
+  type LoadBalancerServerGroup,
+  rollUpLoadBalancers,
+  type ServerGroup,
 } from '../infrastructure/model.ts'
 import type { Activity, BalancerListener, LocalBalancer, LocalGroup, LocalInstance, LocalJob } from './desired.ts'
 import { dnsNameOf } from './machine.ts'
@@ -73,7 +73,6 @@ export function toServerGroup(
 
 export interface InstanceState {
   readonly observed: ObservedInstance | undefined
-  /** Load balancers that it belongs to, in service or not. */
   readonly memberships: readonly Membership[]
   readonly isServing: boolean
   /** Why the agent cannot be reached. */

@@ -5,7 +5,6 @@ import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { type Desired, type Leaving, type LocalGroup, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
 import { balancersOf, isServing } from './wanted.ts'
 
-/** What the agent reported last, by id. */
 export interface Observation {
   /** Revision of the desired state that it is about; 0 before the first report. */
   readonly revision: number
@@ -30,7 +29,6 @@ export interface ReconcilerOptions {
 /** Pause after the store refused a step: locked, or its disk is full. */
 const storeRetryMs = 1000
 
-/** Ended jobs of one account that are kept with their console. */
 const keptJobs = 100
 
 export class Reconciler {
@@ -153,7 +151,6 @@ export class Reconciler {
     return [...steps, ...this.#forgetJobs()]
   }
 
-  /** Whether any instance is ready for the traffic that it is to take. */
   #isUp(group: LocalGroup): boolean {
     const { desired } = this.#options
     const isReady = ({ id }: LocalInstance) => this.#observation.instances.get(id)?.phase === 'ready'

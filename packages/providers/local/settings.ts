@@ -5,8 +5,8 @@ import { lookUpUser } from '@fairlead/base/storage/directory-trees.ts'
 import { loadCertificate } from '@fairlead/base/tls/listener-certificate.ts'
 import { z } from 'zod'
 import type { ProviderSurroundings } from '../provider-type.ts'
+import { parsePortRange } from './machine.ts'
 import { outgoingKeys, toOutgoing } from './outgoing/settings.ts'
-import { parsePortRange } from './port-range.ts'
 
 const names = z.array(z.string())
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must have letters, digits, ".", "_" and "-" only')
@@ -31,7 +31,6 @@ const Region = z
   })
   .transform((region) => ({ name: region.name, zones: region.zones ?? [`${region.name}-a`] }))
 
-/** How long and how often the instances of a server group may try to start before a deployment fails. */
 export const StartLimits = z.strictObject({
   seconds: z.number().min(1).max(86_400).describe('Seconds within which the instances have to be up.'),
   failures: z

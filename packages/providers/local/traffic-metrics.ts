@@ -5,7 +5,6 @@ import { samplePeriodMs, type TrafficSample, type TrafficSamples } from '@fairle
 
 interface Metric {
   readonly unit: string
-  /** The value of a period by its samples; undefined: there is none. */
   readonly value: (samples: readonly TrafficSample[]) => number | undefined
 }
 

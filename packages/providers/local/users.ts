@@ -17,9 +17,7 @@ export function openAccountUsers(accounts: readonly LocalAccountSettings[]) {
     }
   }
   return {
-    /** Undefined: the agent's own user. */
     of: (account: string) => users.get(account),
-    /** Why nothing can be started in the account, a sentence; undefined when it can. */
     problemOf: (account: string) => problems.get(account),
   }
 }

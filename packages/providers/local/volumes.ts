@@ -25,7 +25,6 @@ export function toProgramVolumes(instance: LocalInstance, dataDir: string): Prog
   return folders.length === 0 ? undefined : { root: rootOf(dataDir, placeOf(instance)), folders }
 }
 
-/** Where the program of an instance finds its volumes. */
 export function volumeVariables(instance: LocalInstance, dataDir: string): Record<string, string> {
   const { container } = instance.program
   const named = volumesOf(instance, dataDir)

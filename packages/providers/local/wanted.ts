@@ -48,12 +48,10 @@ export function toDesiredState(parts: WantedParts): DesiredState {
   }
 }
 
-/** Names of the load balancers that an instance belongs to, in service or not. */
 export function balancersOf(desired: Desired, instance: LocalInstance): string[] {
   return [...new Set([...(desired.groupOf(instance)?.loadBalancers ?? []), ...instance.registered])]
 }
 
-/** Whether load balancers shall send requests to an instance at all. */
 export function isServing(desired: Desired, instance: LocalInstance): boolean {
   return !instance.isOut && instance.leaving === undefined && desired.groupOf(instance)?.isDisabled !== true
 }
@@ -133,7 +131,6 @@ function toInstanceStart(instance: LocalInstance, parts: WantedParts): Start {
   }
 }
 
-/** As a program of this machine or as a container. */
 function toStart(
   owner: LocalInstance | LocalJob,
   { content, ...start }: Start,

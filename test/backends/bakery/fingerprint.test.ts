@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fingerprintOf } from '../../../packages/providers/local/bakes/fingerprint.ts'
+import { fingerprintOf } from '../../../packages/providers/local/bakes/source-places.ts'
 import { recordTools } from '../../support/recorded-tools.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 

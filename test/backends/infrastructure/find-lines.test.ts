@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConsoleWish } from '../../../packages/base/net/agent-protocol.ts'
-import { findLines } from '../../../packages/providers/infrastructure/find-lines.ts'
+import { findLines } from '../../../packages/providers/infrastructure/applications.ts'
 
 function reader(whole: string | Uint8Array, partBytes: number) {
   const bytes = Buffer.from(whole as Uint8Array)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { findTarget } from '../../../packages/providers/infrastructure/clusters.ts'
 import type { ServerGroup } from '../../../packages/providers/infrastructure/model.ts'
-import { findTarget } from '../../../packages/providers/infrastructure/targets.ts'
 
 const group = (name: string, createdMs: number | undefined, instances: number) =>
   ({

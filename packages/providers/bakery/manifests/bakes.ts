@@ -5,14 +5,17 @@ import { ProgramError, runProgram } from '@fairlead/base/outside/run-program.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { authorFault, PortError } from '@fairlead/ports/port-error.ts'
 import type { ServiceAnswer } from '@fairlead/ports/service-call.ts'
-import { manifestTypes } from './all.ts'
+import { helm2Manifests, helm3Manifests } from './helm.ts'
+import { helmfileManifests } from './helmfile.ts'
+import { kustomizeManifests } from './kustomize.ts'
 import type { ManifestBake, ManifestType } from './manifest-type.ts'
 import type { ProgramCommand } from './programs.ts'
 import { describeArtifact, type ManifestRequest, parseManifestRequest } from './request.ts'
 import { defaultManifestBakeSettings, type ManifestBakeSettings } from './settings.ts'
 import { WorkFolder } from './work-folder.ts'
 
-/** All artifacts of a bake together. */
+const manifestTypes: readonly ManifestType[] = [helm2Manifests, helm3Manifests, helmfileManifests, ...kustomizeManifests]
+
 const maxFetchedBytes = 256 * 1024 * 1024
 /** A manifest becomes part of its execution. */
 const maxOutputBytes = 16 * 1024 * 1024
@@ -55,7 +58,6 @@ export class ManifestBakes {
     }
   }
 
-  /** Ends the programs that run. */
   close(): void {
     this.#closing.abort()
   }

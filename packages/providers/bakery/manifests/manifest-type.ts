@@ -21,10 +21,8 @@ export interface ManifestType {
   render(request: ManifestRequest, bake: ManifestBake): Promise<string>
 }
 
-/** What one bake has at hand. */
 export interface ManifestBake {
   readonly settings: ManifestBakeSettings
-  /** Whether users may run commands on this machine. */
   readonly allowsCommands: boolean
   readonly work: WorkFolder
   /** Content of an artifact, from the infrastructure service. @throws {PortError} with its status */

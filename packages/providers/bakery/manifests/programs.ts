@@ -5,10 +5,8 @@ import { PortError } from '@fairlead/ports/port-error.ts'
 import type { ManifestBakeSettings, ProgramName } from './settings.ts'
 
 export interface ProgramCommand {
-  /** For messages. */
   readonly title: string
   readonly path: string
-  /** Arguments before all others. */
   readonly args: readonly string[]
   /** Paths of other programs that it starts. */
   readonly readOnly?: readonly string[]

@@ -20,7 +20,6 @@ export class WorkFolder {
     this.path = path
   }
 
-  /** Runs the work in a new folder, and removes it afterwards. */
   static async use<T>(work: (folder: WorkFolder) => Promise<T>): Promise<T> {
     const path = await mkdtemp(join(realpathSync(tmpdir()), 'fairlead-manifest-'))
     try {
@@ -38,7 +37,6 @@ export class WorkFolder {
     return `./${name}`
   }
 
-  /** An empty folder. @returns its absolute path */
   makeFolder(name: string): string {
     const folder = join(this.path, name)
     mkdirSync(folder, { recursive: true })
@@ -89,7 +87,6 @@ export class WorkFolder {
   }
 }
 
-/** Whether a path is the folder or below it; both absolute. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder + sep)
 }
@@ -99,7 +96,6 @@ async function* slicesOf(bytes: Buffer): AsyncIterable<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-/** Whether it is a tar archive, compressed with gzip or not. */
 export function isArchive(content: Buffer): boolean {
   const isGzip = content[0] === 0x1f && content[1] === 0x8b
   return isGzip || content.subarray(257, 262).toString('latin1') === 'ustar'

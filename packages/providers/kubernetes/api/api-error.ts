@@ -7,7 +7,6 @@ export class ApiError extends Error {
   readonly status: number
   /** Such as `AlreadyExists`, `Conflict`, `Invalid`; empty where the server gives none. */
   readonly reason: string
-  /** Details of the status object, such as its causes. */
   readonly details: JsonObject
 
   constructor(message: string, { status, reason = '', details = {}, cause }: ApiErrorFields) {
@@ -25,7 +24,6 @@ interface ApiErrorFields {
   readonly cause?: unknown
 }
 
-/** From a status object, or any other body of an error. */
 export function toApiError(status: number, body: unknown): ApiError {
   const text = typeof body === 'string' ? body.trim().slice(0, 500) : undefined
   const message = textOf(fieldOf(body, 'message')) ?? (text || `The API server answered ${status}.`)

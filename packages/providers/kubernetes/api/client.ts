@@ -5,25 +5,27 @@ import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { KubeObject } from '../objects.ts'
 import { isApiError } from './api-error.ts'
-import { type ApiQuery, collectionPath, objectPath } from './api-path.ts'
-import { parseExactly, parseLoosely } from './bodies.ts'
 import type { ClusterAccess } from './cluster-access.ts'
-import type {
-  ApiResource,
-  ClusterApi,
-  DeleteOptions,
-  KindName,
-  ListQuery,
-  LogQuery,
-  ObjectPlace,
-  PatchOptions,
-  WriteOptions,
+import {
+  type ApiQuery,
+  type ApiResource,
+  type ClusterApi,
+  collectionPath,
+  type DeleteOptions,
+  type KindName,
+  type ListQuery,
+  type LogQuery,
+  type ObjectPlace,
+  objectPath,
+  type PatchOptions,
+  type WriteOptions,
 } from './cluster-api.ts'
+import { SharedConnections } from './connections.ts'
 import { Discovery } from './discovery.ts'
 import { type ObjectPage, readPages } from './lists.ts'
 import { Recovery, type RecoveryLimits } from './recovery.ts'
 import { type ApiAnswer, ApiRequests, maxAnswerBytes, type RetryLimits } from './requests.ts'
-import { SharedConnections } from './shared-connections.ts'
+import { parseExactly, parseLoosely } from './transport.ts'
 import type { WatchSource } from './watch-options.ts'
 import { type WatchListener, type WatchQuery, watch } from './watch-stream.ts'
 
@@ -34,7 +36,6 @@ export interface KubeClientOptions {
   readonly retries?: RetryLimits
   /** Commands that a kubeconfig may run: absolute paths and bare names. */
   readonly execCommands?: readonly string[]
-  /** Milliseconds since the epoch. */
   readonly now?: () => number
   /** A connection that is silent for three of them is closed. */
   readonly pingMs?: number

@@ -1,6 +1,10 @@
 /** What the provider asks of an API server: resources by kind, and their objects. */
+
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { formatQuery, pathTo, type QueryValue } from '@fairlead/base/net/encode-path.ts'
+import { isPathName } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
+import { ApiError } from './api-error.ts'
 
 /** A kind as the API server serves it. */
 export interface ApiResource {
@@ -8,14 +12,11 @@ export interface ApiResource {
   readonly group: string
   /** The preferred version, such as `v1`. */
   readonly version: string
-  /** Such as `Deployment`. */
   readonly kind: string
-  /** Such as `deployments`. */
   readonly plural: string
   readonly shortNames: readonly string[]
   readonly isNamespaced: boolean
   readonly verbs: readonly string[]
-  /** Such as `scale`. */
   readonly subresources: readonly string[]
 }
 
@@ -77,7 +78,6 @@ export interface LogQuery {
 export interface ClusterApi {
   /** Undefined: nothing of that name is served. What is unknown is looked up again, at most every few seconds. */
   find(kind: KindName): Promise<ApiResource | undefined>
-  /** Every kind that can be listed, by discovery. */
   resources(): Promise<readonly ApiResource[]>
   get(place: ObjectPlace): Promise<KubeObject | undefined>
   /** In pages; a list that expired on the way is started again. */
@@ -88,8 +88,41 @@ export interface ClusterApi {
   /** @returns false where there is no such object */
   remove(place: ObjectPlace, options: DeleteOptions): Promise<boolean>
   log(pod: { readonly namespace: string; readonly name: string }, query: LogQuery): Promise<string>
-  /** Reads any other path, such as metrics: parsed JSON. */
   read(path: string): Promise<unknown>
-  /** Posts to any other path, such as access reviews. */
   post(path: string, body: JsonObject): Promise<unknown>
+}
+
+export type ApiQuery = Readonly<Record<string, QueryValue>>
+
+/** @param namespace Empty or undefined: all namespaces, or none */
+export function collectionPath(
+  { group, version, plural }: ApiResource,
+  namespace: string | undefined,
+  query: ApiQuery = {},
+): string {
+  const root = group === '' ? pathTo`/api/${version}` : pathTo`/apis/${group}/${version}`
+  const scope = namespace ? pathTo`/namespaces/${checkName(namespace)}` : ''
+  return root + scope + pathTo`/${plural}` + formatQuery(query)
+}
+
+interface Place {
+  readonly resource: ApiResource
+  readonly namespace: string
+  readonly name: string
+  readonly subresource?: string | undefined
+}
+
+export function objectPath({ resource, namespace, name, subresource }: Place, query: ApiQuery = {}): string {
+  const below = subresource === undefined ? '' : pathTo`/${subresource}`
+  return collectionPath(resource, namespace) + pathTo`/${checkName(name)}` + below + formatQuery(query)
+}
+
+/** @throws {ApiError} for what would lead to another path */
+function checkName(name: string): string {
+  if (isPathName(name)) return name
+  throw new ApiError(`"${name}" cannot be the name of an object: it contains / or %.`, { status: 400 })
+}
+
+export function apiVersionOf({ group, version }: Pick<ApiResource, 'group' | 'version'>): string {
+  return group === '' ? version : `${group}/${version}`
 }

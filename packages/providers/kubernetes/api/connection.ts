@@ -12,7 +12,6 @@ const settleMs = 1000
 export interface ConnectionOptions {
   readonly origin: string
   readonly socket: Socket & { readonly alpnProtocol?: string | false | null }
-  /** For another socket. */
   readonly open: () => Promise<Socket>
   readonly pingMs: number
 }
@@ -22,10 +21,8 @@ export interface ConnectionOptions {
  * (GOAWAY); a lost connection is replaced by its owner.
  */
 export class ApiConnection extends Client {
-  /** Requests and watches. */
   running = 0
   readonly isMultiplexed: boolean
-  /** Takes no further requests. */
   isRetired = false
   isSettled: boolean
   /** Resolves once it is known how many requests it takes. */

@@ -28,7 +28,6 @@ const restMs = 5000
 
 interface CredentialsOptions {
   readonly execCommands: readonly string[]
-  /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 

@@ -16,7 +16,6 @@ interface Served {
 interface DiscoveryOptions {
   /** Parsed JSON. @throws {ApiError} */
   readonly read: (path: string, accept: string) => Promise<unknown>
-  /** Milliseconds on any clock. */
   readonly now: () => number
 }
 
@@ -223,7 +222,6 @@ function isGroupFault(error: unknown): error is ApiError {
   return isApiError(error) && error.status !== 0 && error.status !== 401
 }
 
-/** With the preferred version of each group first. */
 function groupVersionsOf(document: unknown): string[] {
   return objectsOf(fieldOf(document, 'groups')).flatMap(({ versions, preferredVersion }) => {
     const preferred = textOf(fieldOf(preferredVersion, 'groupVersion'))

@@ -29,7 +29,6 @@ const words: Readonly<Record<string, string>> = {
   UND_ERR_BODY_TIMEOUT: 'the API server sent nothing for too long',
 }
 
-/** The error of a request without response. @param signal Its time limit */
 export function toFault(error: unknown, timeoutMs: number): ApiError {
   if (error instanceof ApiError) return error
   return new ApiError(toText(error, timeoutMs), { status: 0, cause: error })

@@ -3,16 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldAt, fieldOf, isObject, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import type { KubeObject } from '../objects.ts'
 import { isApiError } from './api-error.ts'
-import { apiVersionOf, collectionPath } from './api-path.ts'
-import { parseLoosely } from './bodies.ts'
-import type { ApiResource, ListQuery } from './cluster-api.ts'
+import { type ApiResource, apiVersionOf, collectionPath, type ListQuery } from './cluster-api.ts'
 import type { ApiRequests } from './requests.ts'
+import { parseLoosely } from './transport.ts'
 
 export interface ObjectPage {
   readonly objects: readonly KubeObject[]
   /** The list begins, or begins anew because its earlier pages have expired. */
   readonly isFirst: boolean
-  /** That of the whole list. */
   readonly resourceVersion: string | undefined
 }
 

@@ -21,7 +21,6 @@ type Go = (isScout: boolean) => void
 /** It has no timers while nothing waits. */
 export class Recovery {
   readonly #limits: RecoveryLimits
-  /** Watches of the cluster. */
   watches = 0
   /** The versions from before the loss have expired; a watch that asks nevertheless finds out itself. */
   isExpired = false

@@ -4,17 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backOffMs } from '@fairlead/base/concurrency/back-off.ts'
 import { type ApiError, isApiError } from './api-error.ts'
 import type { ClusterAccess } from './cluster-access.ts'
+import { type LeasedConnections, SharedConnections } from './connections.ts'
 import { ClusterCredentials, type Credential } from './credentials.ts'
 import { isLost, isUnsent, retryAfterMs, toFault, toResponseError } from './faults.ts'
-import { type LeasedConnections, SharedConnections } from './shared-connections.ts'
 import { type ApiRequest, type StreamHandler, Transport } from './transport.ts'
 
 interface RequestsOptions {
-  /** Longest time of a request, its further attempts included. */
   readonly requestTimeoutMs: number
   readonly retries: RetryLimits
   readonly execCommands: readonly string[]
-  /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly pingMs: number
   readonly shared: SharedConnections

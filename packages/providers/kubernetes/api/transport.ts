@@ -1,8 +1,37 @@
 /** Requests to an API server and their responses, read as a whole or piece by piece. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { parseJson, RawNumber } from '@fairlead/base/json/json.ts'
 import type { Dispatcher } from 'undici'
+import { ApiError } from './api-error.ts'
 import type { ApiConnection } from './connection.ts'
-import type { LeasedConnections } from './shared-connections.ts'
+import type { LeasedConnections } from './connections.ts'
+
+/** For objects that are written back: every digit is kept. @throws {ApiError} */
+export function parseExactly(text: string): unknown {
+  return parse(() => parseJson(text))
+}
+
+const longNumber = /\d{16}/
+
+/** For lists and events, of which one strange object must not hide the others; keys of any name are kept. @throws {ApiError} */
+export function parseLoosely(text: string): unknown {
+  return parse(() => (longNumber.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text)))
+}
+
+function parse(read: () => unknown): unknown {
+  try {
+    return read()
+  } catch (cause) {
+    const reason =
+      cause instanceof SyntaxError ? 'it is no JSON; check whether its address leads to an API server' : (cause as Error).message
+    throw new ApiError(`The response of the API server cannot be read: ${reason}`, { status: 502, cause })
+  }
+}
+
+function keepDigits(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || context?.source === undefined) return value
+  return /^-?\d+$/.test(context.source) ? new RawNumber(context.source) : value
+}
 
 export interface WholeAnswer {
   readonly status: number
@@ -20,13 +49,10 @@ export interface ApiRequest {
 
 interface SendBounds {
   readonly maxBytes: number
-  /** Ends the request; its reason is thrown. */
   readonly signal: AbortSignal
 }
 
-/** Receiver of a response with a status below 400. */
 export interface StreamHandler {
-  /** Called once, before the first piece. */
   start(): void
   /** What it throws ends the request. */
   data(piece: Buffer): void
@@ -35,7 +61,6 @@ export interface StreamHandler {
 export interface StreamEnd {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  /** The body of an error. */
   readonly text: string
 }
 
@@ -122,7 +147,6 @@ class StreamReader implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', this)
   }
 
-  /** The signal has fired. */
   handleEvent(): void {
     this.#controller?.abort(this.#signal.reason)
   }

@@ -11,13 +11,10 @@ import type { WatchListener, WatchQuery } from './watch-stream.ts'
 /** `away`: what is kept may be out of date. `forbidden`: the API server refuses, or does not serve the kind. */
 export type WatchState = 'loading' | 'current' | 'away' | 'forbidden'
 
-/** A cluster that can be watched. */
 export interface WatchSource {
   readonly recovery: Recovery
-  /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly logger?: FastifyBaseLogger | undefined
-  /** Calls `take` for each page of a list. */
   pages(resource: ApiResource, query: ListQuery, take: (page: ObjectPage) => void): Promise<void>
   watch(query: WatchQuery, listener: WatchListener, signal: AbortSignal): Promise<void>
 }
@@ -54,7 +51,6 @@ export interface ObjectWatchOptions<Entry> {
   readonly toEntry: (object: KubeObject) => Entry | undefined
   /** Called for each entry that is there no more, before `onChange`. */
   readonly onGone?: (entry: Entry) => void
-  /** Called after each change of an entry or of the state. */
   readonly onChange?: () => void
   readonly timings?: Partial<WatchTimings>
 }

@@ -1,12 +1,12 @@
 /** One watch of an API server: the events of a resource from a version on. */
+
 import { numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import type { KubeObject } from '../objects.ts'
 import { toApiError } from './api-error.ts'
-import { collectionPath } from './api-path.ts'
-import { parseLoosely } from './bodies.ts'
-import type { ApiResource } from './cluster-api.ts'
+import { type ApiResource, collectionPath } from './cluster-api.ts'
 import { toObject } from './lists.ts'
 import type { ApiRequests } from './requests.ts'
+import { parseLoosely } from './transport.ts'
 
 export interface WatchQuery {
   readonly resource: ApiResource
@@ -18,7 +18,6 @@ export interface WatchQuery {
 }
 
 export interface WatchListener {
-  /** The server has accepted it. */
   opened(): void
   changed(type: 'set' | 'deleted', object: KubeObject): void
   /** Everything up to this version has been reported. */

@@ -1,6 +1,7 @@
 /** Annotations and labels of deployed objects (docs/contracts/kubernetes.md#names). */
+
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
-import { managerLabel, nameLabel } from '../owner.ts'
+import { managerLabel, nameLabel } from '../objects.ts'
 import { artifactAnnotations, monikerAnnotations, sequenceLabel } from './annotations.ts'
 import { hasTemplateMetadata, templateMetadata, withEntries } from './edit.ts'
 

@@ -1,6 +1,7 @@
 /** Annotations and labels that deployments write, and annotations that manifests give them (docs/contracts/kubernetes.md#names). */
+
 import { fieldAt, isObject, type JsonObject } from '@fairlead/base/json/values.ts'
-import { applicationAnnotation, managerLabel, nameLabel, ownerOf, valueText } from '../owner.ts'
+import { applicationAnnotation, managerLabel, nameLabel, ownerOf, valueText } from '../objects.ts'
 import { templateMetadata } from './edit.ts'
 
 /** The manager of the fields that Fairlead writes. */
@@ -90,7 +91,6 @@ export function claimedApplications(manifest: JsonObject): string[] {
   return [...new Set(claims)]
 }
 
-/** All that decides whose an object and what it creates are. */
 export function ownerFieldsIn(object: JsonObject): unknown[] {
   return claimantsIn(object).map(({ metadata }) => [
     fieldAt(metadata, 'annotations', applicationAnnotation),

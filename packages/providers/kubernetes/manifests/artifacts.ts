@@ -42,7 +42,6 @@ const podSlots = [
   ...secretSlots.map((path) => ({ type: 'kubernetes/secret', path })),
 ]
 
-/** What an object refers to, each once; none for kinds that have no artifacts. */
 export function artifactsOf(object: JsonObject): ArtifactName[] {
   const found = new Map<string, ArtifactName>()
   mapReferences(object, (type, value) => {
@@ -70,7 +69,6 @@ export interface Binding {
 
 interface BoundManifest {
   readonly manifest: JsonObject
-  /** Those that occur in it, each once. */
   readonly bound: readonly JsonObject[]
 }
 
@@ -110,7 +108,6 @@ function mapReferences(object: JsonObject, replace: Replace): JsonObject {
   return name === 'horizontalpodautoscaler' ? mapScaleTarget(object, replace) : object
 }
 
-/** Every `spec.template.spec`, at any depth. */
 function mapPodSpecs(value: unknown, replace: Replace): unknown {
   if (Array.isArray(value)) return value.map((entry) => mapPodSpecs(entry, replace))
   if (!isObject(value)) return value
@@ -146,7 +143,6 @@ function mapScaleTarget(object: JsonObject, replace: Replace): JsonObject {
   return withField(object, [...path, 'name'], replace(`kubernetes/${kind}`, name))
 }
 
-/** Type, name, version, location and reference. */
 export function isSameArtifact(one: JsonObject, other: JsonObject): boolean {
   return ['type', 'name', 'version', 'location', 'reference'].every(
     (field) => (textOf(one[field]) ?? '') === (textOf(other[field]) ?? ''),

@@ -1,6 +1,7 @@
 /** Manifests of a description, as they are deployed: without lists, nulls, and fields that belong to the API server. */
+
 import { fieldAt, fieldOf, isObject, type JsonObject, listOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { applicationAnnotation, valueText } from '../owner.ts'
+import { applicationAnnotation, valueText } from '../objects.ts'
 import {
   annotationOf,
   artifactAnnotations,

@@ -1,8 +1,8 @@
 /** Monikers of objects: the application by `ownerOf`, the rest by annotations, then names (docs/contracts/kubernetes.md#owners). */
+
 import { type Moniker, noMoniker, parseMoniker } from '@fairlead/base/names/moniker.ts'
 import { builtInKind, kindOfManifest } from '../kinds.ts'
-import type { KubeObject } from '../objects.ts'
-import { ownerOf } from '../owner.ts'
+import { type KubeObject, ownerOf } from '../objects.ts'
 import { annotationOf, monikerAnnotations, revisionAnnotation } from './annotations.ts'
 
 const systemPrefix = 'system:'

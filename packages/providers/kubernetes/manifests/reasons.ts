@@ -1,6 +1,7 @@
 /** Reasons why an object does not become stable, a sentence each: from its pods, their owners and events. */
-import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
-import { conditionOf, type KubeObject } from '../objects.ts'
+import { list, or, shape } from '@fairlead/base/json/shape.ts'
+import { type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
+import { type ContainerStatus, conditionOf, type KubeObject, toPodStatus } from '../objects.ts'
 
 export interface WaitReason {
   readonly text: string
@@ -12,7 +13,6 @@ interface ReasonSources {
   /** What is waited for, and what it owns besides pods, such as replica sets. */
   readonly objects: readonly KubeObject[]
   readonly pods: readonly KubeObject[]
-  /** Events of all of them. */
   readonly events: readonly JsonObject[]
   /** Newest output of crashed containers, by `<pod>/<container>`. */
   readonly logs?: ReadonlyMap<string, string>
@@ -39,10 +39,9 @@ interface CrashedContainer {
 /** Containers whose output says why they ended. */
 export function crashedContainers(pods: readonly KubeObject[]): CrashedContainer[] {
   return pods.flatMap((pod) =>
-    containersOf(pod).flatMap(({ name, state, status }): CrashedContainer[] => {
-      if (crashOf(status) === undefined) return []
-      return [{ pod: pod.metadata.name, container: name, isPrevious: !isObject(state['terminated']) }]
-    }),
+    containersOf(pod)
+      .filter((container) => crashOf(container) !== undefined)
+      .map(({ name, state }) => ({ pod: pod.metadata.name, container: name, isPrevious: state.terminated === undefined })),
   )
 }
 
@@ -66,46 +65,45 @@ function cause(text: string, { key = text, isHopeless = false }: { key?: string;
   return { text, key, isHopeless }
 }
 
+const toEvent = shape({
+  involvedObject: shape({ kind: textOf, name: textOf, uid: textOf }),
+  time: [or(textOf, ''), 'lastTimestamp', 'eventTime', 'firstTimestamp'],
+  reason: textOf,
+  message: textOf,
+})
+
 /** An object of the same name that existed before has events, too. */
 export function isAbout(event: JsonObject, { kind, metadata }: KubeObject): boolean {
-  const about = fieldOf(event, 'involvedObject')
-  const uid = textOf(fieldOf(about, 'uid'))
-  if (textOf(fieldOf(about, 'kind'))?.toLowerCase() !== kind.toLowerCase()) return false
-  return uid === undefined || metadata.uid === undefined ? fieldOf(about, 'name') === metadata.name : uid === metadata.uid
+  const about = toEvent(event).involvedObject
+  if (about.kind?.toLowerCase() !== kind.toLowerCase()) return false
+  return about.uid === undefined || metadata.uid === undefined ? about.name === metadata.name : about.uid === metadata.uid
 }
 
 function newestFirst(one: JsonObject, other: JsonObject): number {
-  return timeOf(other).localeCompare(timeOf(one))
-}
-
-function timeOf(event: JsonObject): string {
-  const candidates = [event['lastTimestamp'], event['eventTime'], event['firstTimestamp']]
-  return candidates.map(textOf).find((time) => time !== undefined) ?? ''
+  return toEvent(other).time.localeCompare(toEvent(one).time)
 }
 
 function messageOf(events: readonly JsonObject[], reason: string, pattern = /./s): string | undefined {
   return events
-    .filter((event) => event['reason'] === reason)
-    .map((event) => textOf(event['message']))
-    .find((message) => message !== undefined && pattern.test(message))
+    .map(toEvent)
+    .find((event) => event.reason === reason && event.message !== undefined && pattern.test(event.message))?.message
 }
 
-/** Reasons of a deployment, a replica set, a job and the like. */
 function objectReasons(object: KubeObject, events: readonly JsonObject[]): WaitReason[] {
   const name = `${object.kind} ${object.metadata.name}`
   const reasons: WaitReason[] = []
   const progressing = conditionOf(object, 'Progressing')
-  if (progressing?.['reason'] === 'ProgressDeadlineExceeded') {
+  if (progressing?.reason === 'ProgressDeadlineExceeded') {
     reasons.push({ text: `${name} exceeded its progress deadline.`, isHopeless: true })
   }
   const failed = object.kind === 'Job' ? conditionOf(object, 'Failed') : undefined
-  if (failed?.['status'] === 'True') {
-    const detail = textOf(failed['message']) ?? textOf(failed['reason'])
+  if (failed?.status === 'True') {
+    const detail = failed.message ?? failed.reason
     reasons.push({ text: `${name} failed${detail === undefined ? '' : `: ${ended(detail)}`}`, isHopeless: true })
   }
   const own = events.filter((event) => isAbout(event, object)).sort(newestFirst)
   const failure = conditionOf(object, 'ReplicaFailure')
-  const failureText = failure?.['status'] === 'True' ? textOf(failure['message']) : undefined
+  const failureText = failure?.status === 'True' ? failure.message : undefined
   const refusal = failureText ?? (isShort(object) ? messageOf(own, 'FailedCreate') : undefined)
   if (refusal !== undefined && object.kind !== 'Deployment') {
     const isQuota = /exceeded quota/.test(refusal)
@@ -117,53 +115,51 @@ function objectReasons(object: KubeObject, events: readonly JsonObject[]): WaitR
   return reasons
 }
 
+const count = or(numberOf, 0)
+const toScale = shape({
+  spec: shape({ replicas: numberOf }),
+  status: shape({
+    desiredNumberScheduled: numberOf,
+    replicas: count,
+    currentNumberScheduled: count,
+    active: count,
+    succeeded: count,
+  }),
+})
+
 /** Whether pods are missing, so that an old event still counts. */
 function isShort(object: KubeObject): boolean {
-  const wanted =
-    numberOf(fieldAt(object, 'spec', 'replicas')) ?? numberOf(fieldAt(object, 'status', 'desiredNumberScheduled')) ?? 1
-  const fields = ['replicas', 'currentNumberScheduled', 'active', 'succeeded']
-  return fields.reduce((sum, field) => sum + (numberOf(fieldAt(object, 'status', field)) ?? 0), 0) < wanted
+  const { spec, status } = toScale(object)
+  const there = status.replicas + status.currentNumberScheduled + status.active + status.succeeded
+  return there < (spec.replicas ?? status.desiredNumberScheduled ?? 1)
 }
 
 function podCauses(pod: KubeObject, events: readonly JsonObject[], logs: ReadonlyMap<string, string>): Cause[] {
   const scheduled = conditionOf(pod, 'PodScheduled')
-  if (scheduled?.['status'] === 'False' && fieldAt(pod, 'spec', 'nodeName') === undefined) {
-    const why = textOf(scheduled['message']) ?? messageOf(events, 'FailedScheduling') ?? 'no node fits.'
+  const { phase, reason, message } = toPodStatus(pod['status'])
+  if (scheduled?.status === 'False' && toPodSpec(pod['spec']).nodeName === undefined) {
+    const why = scheduled.message ?? messageOf(events, 'FailedScheduling') ?? 'no node fits.'
     return [cause(`No node can run {pods}: ${ended(why)}`)]
   }
   const found = containersOf(pod).flatMap((container) => containerCauses(container, pod, { events, logs }))
   if (found.length > 0) return found
-  const phase = textOf(fieldAt(pod, 'status', 'phase'))
   const volume = phase === 'Pending' ? (messageOf(events, 'FailedMount') ?? messageOf(events, 'FailedAttachVolume')) : undefined
   if (volume !== undefined) return [cause(`A volume of {pods} cannot be mounted: ${ended(volume)}`)]
   if (phase !== 'Failed') return []
-  const why = [fieldAt(pod, 'status', 'reason'), fieldAt(pod, 'status', 'message')]
-    .map(textOf)
-    .filter((text) => text !== undefined)
+  const why = [reason, message].filter((text) => text !== undefined)
   return [cause(`The phase of {pods} is Failed${why.length === 0 ? '.' : `: ${ended(why.join(', '))}`}`)]
 }
 
-interface Container {
-  readonly name: string
-  readonly image: string
-  readonly status: JsonObject
-  readonly state: JsonObject
+interface Container extends ContainerStatus {
   readonly isInit: boolean
 }
 
 function containersOf(pod: KubeObject): Container[] {
-  return (['initContainerStatuses', 'containerStatuses'] as const).flatMap((list) =>
-    objectsOf(fieldAt(pod, 'status', list)).map((status) => {
-      const state = fieldOf(status, 'state')
-      return {
-        name: textOf(status['name']) ?? '',
-        image: textOf(status['image']) ?? '',
-        status,
-        state: isObject(state) ? state : {},
-        isInit: list === 'initContainerStatuses',
-      }
-    }),
-  )
+  const { initContainerStatuses, containerStatuses } = toPodStatus(pod['status'])
+  return [
+    ...initContainerStatuses.map((status) => ({ ...status, isInit: true })),
+    ...containerStatuses.map((status) => ({ ...status, isInit: false })),
+  ]
 }
 
 interface PodSources {
@@ -175,10 +171,8 @@ const pullReasons = /^(?:ErrImagePull|ImagePullBackOff|RegistryUnavailable|Image
 const hopelessPulls = /^(?:InvalidImageName|ErrImageNeverPull)$/
 
 function containerCauses(container: Container, pod: KubeObject, { events, logs }: PodSources): Cause[] {
-  const { name, image, state, status } = container
-  const waiting = fieldOf(state, 'waiting')
-  const reason = textOf(fieldOf(waiting, 'reason')) ?? ''
-  const message = textOf(fieldOf(waiting, 'message'))
+  const { name, image, state, ready } = container
+  const { reason = '', message } = state.waiting ?? {}
   if (pullReasons.test(reason)) {
     const imageText = imageOf(pod, name) ?? image
     const told = messageOf(events, 'Failed', /pull|image/i) ?? message ?? reason
@@ -190,10 +184,9 @@ function containerCauses(container: Container, pod: KubeObject, { events, logs }
     const text = `The container ${name} cannot be created in {pods}: ${ended(message ?? reason)}`
     return [cause(text, { isHopeless: isMissing })]
   }
-  const crash = crashOf(status)
+  const crash = crashOf(container)
   if (crash !== undefined) return [crashCause(container, crash, logs.get(`${pod.metadata.name}/${name}`))]
-  const isRunning = isObject(state['running'])
-  if (!isRunning || status['ready'] === true || container.isInit) return []
+  if (!state.running || ready || container.isInit) return []
   const probe = messageOf(events, 'Unhealthy')
   return [
     probe === undefined
@@ -202,35 +195,32 @@ function containerCauses(container: Container, pod: KubeObject, { events, logs }
   ]
 }
 
+const toNamed = list(shape({ name: textOf, image: textOf }))
+const toPodSpec = shape({ nodeName: textOf, initContainers: toNamed, containers: toNamed })
+
 /** As the manifest names it; the status may have an id. */
 function imageOf(pod: KubeObject, name: string): string | undefined {
-  const all = [...objectsOf(fieldAt(pod, 'spec', 'initContainers')), ...objectsOf(fieldAt(pod, 'spec', 'containers'))]
-  return textOf(all.find((container) => container['name'] === name)?.['image'])
+  const { initContainers, containers } = toPodSpec(pod['spec'])
+  return [...initContainers, ...containers].find((container) => container.name === name)?.image
 }
 
 /** How it ended, if that was no success and it does not run. */
-function crashOf(status: JsonObject): JsonObject | undefined {
-  const terminated = fieldAt(status, 'state', 'terminated') ?? fieldAt(status, 'lastState', 'terminated')
-  const isBack = isObject(fieldAt(status, 'state', 'running')) && status['ready'] === true
-  if (!isObject(terminated) || isBack || numberOf(terminated['exitCode']) === 0) return undefined
-  return terminated
+function crashOf({ state, lastState, ready }: ContainerStatus): Ending | undefined {
+  const terminated = state.terminated ?? lastState.terminated
+  return terminated?.exitCode === 0 || (state.running && ready) ? undefined : terminated
 }
+
+type Ending = NonNullable<ContainerStatus['state']['terminated']>
 
 const shownLines = 5
 const shownCharacters = 600
 
-function crashCause({ name, status }: Container, crash: JsonObject, log: string | undefined): Cause {
-  const [code, restarts] = [numberOf(crash['exitCode']), numberOf(status['restartCount']) ?? 0]
+function crashCause({ name, restartCount: restarts }: Container, crash: Ending, log: string | undefined): Cause {
   const how =
-    crash['reason'] === 'OOMKilled'
+    crash.reason === 'OOMKilled'
       ? 'was killed because it exceeded its memory limit (OOMKilled)'
-      : `ended with exit code ${code ?? 'unknown'}${numberOf(crash['signal']) ? ` (signal ${String(crash['signal'])})` : ''}`
-  const lines = (log ?? textOf(crash['message']) ?? '')
-    .trimEnd()
-    .split('\n')
-    .slice(-shownLines)
-    .join('\n')
-    .slice(-shownCharacters)
+      : `ended with exit code ${crash.exitCode ?? 'unknown'}${crash.signal ? ` (signal ${crash.signal})` : ''}`
+  const lines = (log ?? crash.message ?? '').trimEnd().split('\n').slice(-shownLines).join('\n').slice(-shownCharacters)
   const again = restarts === 0 ? '' : restarts === 1 ? ' after 1 restart' : ` after ${restarts} restarts`
   const text = `The container ${name} ${how} in {pods}${again}.${lines === '' ? '' : ` Its last output: ${lines}`}`
   return cause(text, { key: `crash ${name} ${how}` })

@@ -2,7 +2,6 @@
 import { fieldOf, type JsonObject, listOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 
 interface Requirement {
-  /** As the API server reads it. */
   readonly text: string
   matches(value: string | undefined): boolean
   readonly key: string
@@ -34,7 +33,6 @@ export function parseSelectors(labelSelectors: unknown): LabelSelector {
   }
 }
 
-/** Whether a description selects by labels at all. */
 export function hasSelectors(labelSelectors: unknown): boolean {
   return listOf(fieldOf(labelSelectors, 'selectors')).length > 0
 }

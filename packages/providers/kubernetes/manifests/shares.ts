@@ -51,7 +51,6 @@ export interface SharedRoute {
   readonly notes: string | undefined
 }
 
-/** Whether a route of the namespace sends requests to the service. */
 export function routesTo(route: JsonObject, service: string): boolean {
   return rulesOf(route).some(({ refs }) => refs.some((ref) => isService(ref, service, route)))
 }

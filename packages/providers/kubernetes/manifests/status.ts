@@ -1,7 +1,8 @@
 /** Whether an object is stable, paused, available or failed (docs/contracts/kubernetes.md#status). */
-import { fieldAt, fieldOf, isObject, type JsonObject, numberOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { isObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { builtInKind, kindOfManifest } from '../kinds.ts'
-import type { KubeObject } from '../objects.ts'
+import { type Condition, conditionsOf, type KubeObject } from '../objects.ts'
 
 interface StatusFlag {
   readonly state: boolean
@@ -21,16 +22,47 @@ const stable: ManifestStatus = { stable: on, paused: off, available: on, failed:
 
 const kindsOfApps: ReadonlySet<string> = new Set(['deployment', 'replicaSet', 'statefulSet', 'daemonSet'])
 
-const rules: Readonly<Record<string, (object: KubeObject) => ManifestStatus>> = {
-  deployment: reported(ofDeployment),
-  replicaSet: reported(ofReplicaSet),
-  statefulSet: (object) =>
-    equals(fieldAt(object, 'spec', 'updateStrategy', 'type'), 'OnDelete') ? stable : reported(ofStatefulSet)(object),
-  daemonSet: reported(ofDaemonSet),
-  job: reported(ofJob),
-  pod: reported(ofPod),
-  horizontalpodautoscaler: reported(ofAutoscaler),
-  cronJob: reported(() => stable),
+const count = or(numberOf, 0)
+const toFacts = shape({
+  metadata: shape({ generation: numberOf }),
+  spec: shape({
+    replicas: count,
+    completions: or(numberOf, 1),
+    paused: (value: unknown) => value === true,
+    updateStrategy: shape({ type: textOf, rollingUpdate: maybe(shape({ partition: count })) }),
+  }),
+  status: shape({
+    observedGeneration: numberOf,
+    phase: textOf,
+    message: textOf,
+    replicas: count,
+    updatedReplicas: numberOf,
+    availableReplicas: count,
+    readyReplicas: count,
+    fullyLabeledReplicas: count,
+    currentReplicas: count,
+    desiredReplicas: count,
+    currentRevision: textOf,
+    updateRevision: textOf,
+    desiredNumberScheduled: count,
+    currentNumberScheduled: count,
+    updatedNumberScheduled: count,
+    numberAvailable: count,
+    numberReady: count,
+    succeeded: count,
+  }),
+})
+type Facts = ShapeOf<typeof toFacts>
+
+const rules: Readonly<Record<string, (facts: Facts, conditions: readonly Condition[]) => ManifestStatus>> = {
+  deployment: ofDeployment,
+  replicaSet: ofReplicaSet,
+  statefulSet: ofStatefulSet,
+  daemonSet: ofDaemonSet,
+  job: ofJob,
+  pod: ofPod,
+  horizontalpodautoscaler: ofAutoscaler,
+  cronJob: () => stable,
 }
 
 /** @throws {Error} for a workload of an outdated API version, whose status cannot be read */
@@ -41,15 +73,11 @@ export function statusOf(object: KubeObject): ManifestStatus {
       `The status of ${name} ${object.metadata.name} cannot be read in the API version ${object.apiVersion}; use apps/v1.`,
     )
   }
-  return Object.hasOwn(rules, name) ? rules[name]!(object) : stable
-}
-
-function reported(rule: (object: KubeObject) => ManifestStatus): (object: KubeObject) => ManifestStatus {
-  return (object) => {
-    if (isObject(object['status'])) return rule(object)
-    const message = 'No status has been reported yet.'
-    return { ...unstable(message), available: no(message) }
-  }
+  const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
+  const facts = toFacts(object)
+  const isUnwatched = name === 'statefulSet' && equals(facts.spec.updateStrategy.type, 'OnDelete')
+  if (rule === undefined || isUnwatched) return stable
+  return isObject(object['status']) ? rule(facts, conditionsOf(object)) : unavailable('No status has been reported yet.')
 }
 
 function no(message: string): StatusFlag {
@@ -64,141 +92,98 @@ function unavailable(message: string): ManifestStatus {
   return { ...unstable(message), available: no(message) }
 }
 
-function count(object: KubeObject, ...path: readonly string[]): number {
-  return numberOf(fieldAt(object, ...path)) ?? 0
+function equals(value: string | undefined, word: string): boolean {
+  return value?.toLowerCase() === word.toLowerCase()
 }
 
-function equals(value: unknown, word: string): boolean {
-  return textOf(value)?.toLowerCase() === word.toLowerCase()
-}
-
-function isObserved(object: KubeObject): boolean {
-  const observed = numberOf(fieldAt(object, 'status', 'observedGeneration'))
-  return observed !== undefined && observed === numberOf(object.metadata['generation'])
+function isObserved({ metadata, status: { observedGeneration } }: Facts): boolean {
+  return observedGeneration !== undefined && observedGeneration === metadata.generation
 }
 
 const notObserved = 'Waiting until the controller has noticed the change.'
 
-interface Condition {
-  readonly type: string | undefined
-  readonly status: string | undefined
-  readonly reason: string | undefined
-  readonly message: string | undefined
-}
-
-function conditionsOf(object: KubeObject): readonly Condition[] {
-  return objectsOf(fieldAt(object, 'status', 'conditions')).map((condition: JsonObject) => ({
-    type: textOf(fieldOf(condition, 'type')),
-    status: textOf(fieldOf(condition, 'status')),
-    reason: textOf(fieldOf(condition, 'reason')),
-    message: textOf(fieldOf(condition, 'message')),
-  }))
-}
-
-function ofDeployment(object: KubeObject): ManifestStatus {
-  const conditions = conditionsOf(object)
+function ofDeployment(facts: Facts, conditions: readonly Condition[]): ManifestStatus {
+  const { spec } = facts
   const paused = conditions.find(({ reason }) => equals(reason, 'DeploymentPaused'))
   const pausedFlag =
-    paused !== undefined || fieldAt(object, 'spec', 'paused') === true
-      ? { state: true, message: paused?.message ?? 'The deployment is paused.' }
-      : off
-  if (!isObserved(object)) {
-    return { ...unstable(notObserved), ...(fieldAt(object, 'spec', 'paused') === true && { paused: pausedFlag }) }
-  }
+    paused !== undefined || spec.paused ? { state: true, message: paused?.message ?? 'The deployment is paused.' } : off
+  if (!isObserved(facts)) return { ...unstable(notObserved), ...(spec.paused && { paused: pausedFlag }) }
   const missing = conditions.find(({ type, status }) => equals(type, 'Available') && equals(status, 'False'))
   const late = conditions.find(({ type, reason }) => equals(type, 'Progressing') && equals(reason, 'ProgressDeadlineExceeded'))
-  const waiting = waitingDeployment(object) ?? (missing && (missing.message ?? 'The deployment is not available.'))
+  const problem = missing && (missing.message ?? 'The deployment is not available.')
+  const waiting = waitingDeployment(facts) ?? problem
   return {
     stable: waiting === undefined ? on : no(waiting),
     paused: pausedFlag,
-    available: missing === undefined ? on : no(missing.message ?? 'The deployment is not available.'),
+    available: problem === undefined ? on : no(problem),
     failed: late === undefined ? off : { state: true, message: late.message ?? 'The deployment exceeded its progress deadline.' },
   }
 }
 
-function waitingDeployment(object: KubeObject): string | undefined {
-  const wanted = count(object, 'spec', 'replicas')
-  const [updated, all] = [count(object, 'status', 'updatedReplicas'), count(object, 'status', 'replicas')]
+function waitingDeployment({ spec: { replicas: wanted }, status }: Facts): string | undefined {
+  const { updatedReplicas: updated = 0, replicas: all, availableReplicas: available, readyReplicas: ready } = status
   if (updated < wanted) return `Waiting for all replicas to be updated: ${updated} of ${wanted}.`
   if (all > updated) return `Waiting for old replicas to finish termination: ${all - updated}.`
-  const available = count(object, 'status', 'availableReplicas')
   if (available < wanted) return `Waiting for all replicas to be available: ${available} of ${wanted}.`
-  const ready = count(object, 'status', 'readyReplicas')
   return ready < wanted ? `Waiting for all replicas to be ready: ${ready} of ${wanted}.` : undefined
 }
 
-function ofReplicaSet(object: KubeObject): ManifestStatus {
-  const wanted = count(object, 'spec', 'replicas')
-  const counters = [
-    ['fullyLabeledReplicas', 'fully-labeled'],
-    ['readyReplicas', 'ready'],
-    ['availableReplicas', 'available'],
-  ] as const
-  for (const [field, word] of counters) {
-    const there = count(object, 'status', field)
+function ofReplicaSet(facts: Facts): ManifestStatus {
+  const { replicas: wanted } = facts.spec
+  const { fullyLabeledReplicas, readyReplicas, availableReplicas } = facts.status
+  const counters = { 'fully-labeled': fullyLabeledReplicas, ready: readyReplicas, available: availableReplicas }
+  for (const [word, there] of Object.entries(counters)) {
     if (wanted > there) return unavailable(`Waiting for all replicas to be ${word}: ${there} of ${wanted}.`)
   }
-  return isObserved(object) ? stable : unstable(notObserved)
+  return isObserved(facts) ? stable : unstable(notObserved)
 }
 
-function ofStatefulSet(object: KubeObject): ManifestStatus {
-  if (!isObserved(object)) return unstable(notObserved)
-  const wanted = count(object, 'spec', 'replicas')
-  const [all, ready] = [count(object, 'status', 'replicas'), count(object, 'status', 'readyReplicas')]
-  if (all < wanted) return unstable(`Waiting for all replicas to be created: ${all} of ${wanted}.`)
-  if (ready < wanted) return unstable(`Waiting for all replicas to be ready: ${ready} of ${wanted}.`)
-  const strategy = fieldAt(object, 'spec', 'updateStrategy')
-  const updated = numberOf(fieldAt(object, 'status', 'updatedReplicas'))
-  if (
-    equals(fieldOf(strategy, 'type'), 'RollingUpdate') &&
-    isObject(fieldOf(strategy, 'rollingUpdate')) &&
-    updated !== undefined
-  ) {
-    const goal = wanted - (numberOf(fieldAt(strategy, 'rollingUpdate', 'partition')) ?? 0)
-    return updated < goal ? unstable(`Waiting for the partitioned rollout to finish: ${updated} of ${goal}.`) : stable
+function ofStatefulSet(facts: Facts): ManifestStatus {
+  if (!isObserved(facts)) return unstable(notObserved)
+  const { replicas: wanted, updateStrategy } = facts.spec
+  const { replicas, readyReplicas, updatedReplicas, currentReplicas, currentRevision, updateRevision } = facts.status
+  if (replicas < wanted) return unstable(`Waiting for all replicas to be created: ${replicas} of ${wanted}.`)
+  if (readyReplicas < wanted) return unstable(`Waiting for all replicas to be ready: ${readyReplicas} of ${wanted}.`)
+  const { type, rollingUpdate } = updateStrategy
+  if (equals(type, 'RollingUpdate') && rollingUpdate !== undefined && updatedReplicas !== undefined) {
+    const goal = wanted - rollingUpdate.partition
+    if (updatedReplicas >= goal) return stable
+    return unstable(`Waiting for the partitioned rollout to finish: ${updatedReplicas} of ${goal}.`)
   }
-  const current = count(object, 'status', 'currentReplicas')
-  if (current < wanted) return unstable(`Waiting for all replicas to be updated: ${current} of ${wanted}.`)
-  return fieldAt(object, 'status', 'currentRevision') === fieldAt(object, 'status', 'updateRevision')
-    ? stable
-    : unstable('Waiting for the updated revision to match the current one.')
+  if (currentReplicas < wanted) return unstable(`Waiting for all replicas to be updated: ${currentReplicas} of ${wanted}.`)
+  return currentRevision === updateRevision ? stable : unstable('Waiting for the updated revision to match the current one.')
 }
 
-function ofDaemonSet(object: KubeObject): ManifestStatus {
-  if (!isObserved(object)) return unstable(notObserved)
-  if (!equals(fieldAt(object, 'spec', 'updateStrategy', 'type'), 'RollingUpdate')) return stable
-  const wanted = count(object, 'status', 'desiredNumberScheduled')
-  const counters = [
-    ['currentNumberScheduled', 'scheduled'],
-    ['updatedNumberScheduled', 'updated'],
-    ['numberAvailable', 'available'],
-    ['numberReady', 'ready'],
-  ] as const
-  for (const [field, word] of counters) {
-    const there = count(object, 'status', field)
+function ofDaemonSet(facts: Facts): ManifestStatus {
+  if (!isObserved(facts)) return unstable(notObserved)
+  if (!equals(facts.spec.updateStrategy.type, 'RollingUpdate')) return stable
+  const { desiredNumberScheduled: wanted, ...counts } = facts.status
+  const counters = {
+    scheduled: counts.currentNumberScheduled,
+    updated: counts.updatedNumberScheduled,
+    available: counts.numberAvailable,
+    ready: counts.numberReady,
+  }
+  for (const [word, there] of Object.entries(counters)) {
     if (wanted > there) return unstable(`Waiting for all pods to be ${word}: ${there} of ${wanted}.`)
   }
   return stable
 }
 
-function ofJob(object: KubeObject): ManifestStatus {
-  const wanted = numberOf(fieldAt(object, 'spec', 'completions')) ?? 1
-  const succeeded = count(object, 'status', 'succeeded')
+function ofJob({ spec, status: { succeeded } }: Facts, conditions: readonly Condition[]): ManifestStatus {
+  const { completions: wanted } = spec
   if (succeeded >= wanted) return stable
-  const failed = conditionsOf(object).find(({ type, status }) => equals(type, 'Failed') && equals(status, 'True'))
+  const failed = conditions.find(({ type, status }) => equals(type, 'Failed') && equals(status, 'True'))
   if (failed === undefined) return unstable(`Waiting for the job to complete: ${succeeded} of ${wanted}.`)
   return { ...stable, failed: { state: true, message: failed.message ?? failed.reason ?? 'The job failed.' } }
 }
 
-function ofPod(object: KubeObject): ManifestStatus {
-  const phase = textOf(fieldAt(object, 'status', 'phase'))
+function ofPod({ status: { phase, message } }: Facts): ManifestStatus {
   if (phase === undefined) return unavailable('No phase has been reported yet.')
-  const isWaiting = ['pending', 'failed', 'unknown'].includes(phase.toLowerCase())
-  if (!isWaiting) return stable
-  return unavailable(textOf(fieldAt(object, 'status', 'message')) ?? `The phase of the pod is ${phase}.`)
+  if (!['pending', 'failed', 'unknown'].includes(phase.toLowerCase())) return stable
+  return unavailable(message ?? `The phase of the pod is ${phase}.`)
 }
 
-function ofAutoscaler(object: KubeObject): ManifestStatus {
-  const [wanted, current] = [count(object, 'status', 'desiredReplicas'), count(object, 'status', 'currentReplicas')]
+function ofAutoscaler({ status: { desiredReplicas: wanted, currentReplicas: current } }: Facts): ManifestStatus {
   return wanted === current ? stable : unstable(`Waiting for the autoscaler: ${current} of ${wanted} replicas.`)
 }

@@ -2,12 +2,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parseIfJson } from '@fairlead/base/json/json.ts'
 import { fieldAt, isObject, type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
-import { type FullName, parseFullName } from '../full-name.ts'
-import { builtInKind } from '../kinds.ts'
+import { builtInKind, type FullName, parseFullName } from '../kinds.ts'
 import { annotationOf, trafficAnnotation } from './annotations.ts'
 import { templateMetadata, withEntries, withField, withoutField } from './edit.ts'
 
-/** Kinds that services send traffic to. */
 export const trafficReceivers: ReadonlySet<string> = new Set([
   ...['deployment', 'replicaSet', 'statefulSet', 'daemonSet', 'pod', 'job', 'cronJob'],
 ])
@@ -62,7 +60,6 @@ export function podLabelsPath(isPod: boolean): readonly string[] {
 }
 
 interface Attachment {
-  /** Full name of the service. */
   readonly name: string
   readonly selector: Readonly<Record<string, string>>
   readonly isPod: boolean

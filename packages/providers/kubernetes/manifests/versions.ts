@@ -5,13 +5,11 @@ import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import type { KubeObject } from '../objects.ts'
 import { annotationOf, artifactAnnotations, lastAppliedAnnotation, writtenByAnnotation } from './annotations.ts'
 
-/** An object that was deployed under the same name before. */
 export interface PriorVersion {
   readonly number: number
   readonly name: string
   /** As it was applied; undefined where that is not known. */
   readonly applied: JsonObject | undefined
-  /** The operation that has written it. */
   readonly writtenBy: string | undefined
 }
 

@@ -1,14 +1,13 @@
 /** cleanupArtifacts: deletes old versions of what was deployed. */
+
 import { fieldAt, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
-import { formatFullName } from '../full-name.ts'
-import { kindOfManifest, printKind } from '../kinds.ts'
+import { formatFullName, kindOfManifest, printKind } from '../kinds.ts'
 import { annotationOf, artifactAnnotations, manifestStrategyOf } from '../manifests/annotations.ts'
 import { manifestsOf, nameOf } from '../manifests/input.ts'
 import { toPriorVersion } from '../manifests/versions.ts'
 import type { KubeObject } from '../objects.ts'
-import { defineManifestOperation, type ManifestRun } from './parts.ts'
+import { defineManifestOperation, type ManifestRun, namesByNamespace } from './parts.ts'
 import { removeManifest } from './remove.ts'
-import { namesByNamespace } from './results.ts'
 import { checkChanges, toChange } from './rights.ts'
 import {
   aboutObject,

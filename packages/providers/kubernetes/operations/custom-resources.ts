@@ -43,7 +43,7 @@ export async function waitUntilEstablished(
 ): Promise<void> {
   const found = await pollUntil(running, { limitMs: establishedMs, longestPauseMs: 500 }, async () => {
     const definition = await running.account.api.get({ resource, namespace: '', name: objectName })
-    return definition !== undefined && isTrue(conditionOf(definition, 'Established')?.['status']) ? definition : undefined
+    return definition !== undefined && conditionOf(definition, 'Established')?.status === 'True' ? definition : undefined
   })
   if (found === undefined) {
     throw new Error(

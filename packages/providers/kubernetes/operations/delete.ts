@@ -1,13 +1,12 @@
 /** deleteManifest, by name and by labels. */
+
 import { fieldOf, type JsonObject, numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { DeleteOptions } from '../api/cluster-api.ts'
-import { formatFullName } from '../full-name.ts'
-import { parseKind } from '../kinds.ts'
+import { formatFullName, parseKind } from '../kinds.ts'
 import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
-import { type ChangedName, defineManifestOperation, type ManifestRun } from './parts.ts'
+import { type ChangedName, defineManifestOperation, type ManifestRun, namesByNamespace } from './parts.ts'
 import { startRemoval } from './remove.ts'
-import { namesByNamespace } from './results.ts'
 import { checkChanges, toChange } from './rights.ts'
 import { endShare } from './share-traffic.ts'
 import {

@@ -5,11 +5,11 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
 import type { OperationRun, OperationType } from '../../infrastructure/operation-type.ts'
 import { isApiError, isPassing } from '../api/api-error.ts'
-import { parseFullName } from '../full-name.ts'
-import { printKind } from '../kinds.ts'
+import { parseFullName, printKind } from '../kinds.ts'
+import { toResult } from '../manifests/secrets.ts'
+import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
 
-/** A description, and what its operation works with. */
 export interface ManifestRun {
   readonly parts: KubernetesParts
   readonly account: KubernetesAccount
@@ -113,4 +113,34 @@ function requireAccount(parts: KubernetesParts, description: JsonObject): Kubern
 function toTaskError(error: unknown, signal: AbortSignal): unknown {
   const cause = error instanceof Error ? error.cause : undefined
   return signal.aborted && (isPassing(error) || isPassing(cause)) ? signal.reason : error
+}
+
+interface NamedObject {
+  /** Full name. */
+  readonly name: string
+  /** Empty for cluster-wide objects. */
+  readonly namespace: string
+}
+
+export function namesByNamespace(objects: readonly NamedObject[]): Record<string, string[]> {
+  const names: Record<string, string[]> = {}
+  for (const { name, namespace } of objects) {
+    const there = Object.hasOwn(names, namespace) ? (names[namespace] as string[]) : []
+    if (!there.includes(name)) names[namespace] = [...there, name]
+  }
+  return names
+}
+
+interface WrittenObject extends NamedObject {
+  readonly object: KubeObject
+  readonly artifact?: JsonObject
+}
+
+export function toManifestResult(written: readonly WrittenObject[], bound: readonly JsonObject[]): JsonObject {
+  return {
+    manifests: written.map(({ object }) => toResult(object)),
+    manifestNamesByNamespace: namesByNamespace(written),
+    createdArtifacts: written.flatMap(({ artifact }) => artifact ?? []),
+    boundArtifacts: bound,
+  }
 }

@@ -12,8 +12,7 @@ import {
   textOf,
 } from '@fairlead/base/json/values.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
-import { apiVersionOf } from '../api/api-path.ts'
-import type { PatchOptions } from '../api/cluster-api.ts'
+import { apiVersionOf, type PatchOptions } from '../api/cluster-api.ts'
 import {
   annotationOf,
   changeCauseAnnotation,
@@ -25,9 +24,8 @@ import {
 import { bindArtifacts, firstOfEachArtifact } from '../manifests/artifacts.ts'
 import { withEntries, withField } from '../manifests/edit.ts'
 import type { KubeObject } from '../objects.ts'
-import { defineManifestOperation, type ManifestRun } from './parts.ts'
+import { defineManifestOperation, type ManifestRun, toManifestResult } from './parts.ts'
 import { checkBound } from './prepare.ts'
-import { toManifestResult } from './results.ts'
 import { retrying } from './retry.ts'
 import { checkChanges, requireChangeable, toChange } from './rights.ts'
 import { aboutObject, describeTarget, describeTargetProblems, type LiveTarget, namedManifest, type Target } from './targets.ts'
@@ -72,7 +70,6 @@ function applicationsIn(part: unknown): string[] {
   return claimedApplications(path.length === 0 ? objectOf(part['value']) : withField({}, path, part['value']))
 }
 
-/** The segments of a JSON pointer. */
 function segmentsOf(pointer: unknown): string[] {
   const [, ...segments] = (textOf(pointer) ?? '').split('/')
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))

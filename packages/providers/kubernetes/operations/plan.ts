@@ -1,4 +1,5 @@
 /** Difference between manifests and what is deployed, by a dry run; nothing is written. */
+
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { OperationRun } from '../../infrastructure/operation-type.ts'
 import { isApiError } from '../api/api-error.ts'
@@ -8,32 +9,26 @@ import { withField, withoutField } from '../manifests/edit.ts'
 import { withoutFieldsOf } from '../manifests/managed-fields.ts'
 import { isSecret } from '../manifests/secrets.ts'
 import type { KubeObject } from '../objects.ts'
-import { loadLive, preparedPlace } from './apply.ts'
-import { applyFromClient } from './client-apply.ts'
+import { applyFromClient, loadLive, preparedPlace } from './apply.ts'
 import { deployedApplications, describeDeployProblems } from './deploy.ts'
-import { deployFieldsOf } from './deploy-fields.ts'
 import { defineManifestOperation, type ManifestRun } from './parts.ts'
 import { type Preparation, prepare } from './prepare.ts'
-import { type PreparedManifest, toWire } from './prepared.ts'
+import { deployFieldsOf, type PreparedManifest, toWire, VersionLists } from './prepared.ts'
 import { checkChanges } from './rights.ts'
 import { planTakeover } from './take-over.ts'
-import { VersionLists } from './version-lists.ts'
 
 export interface Difference {
   readonly account: string
   /** Empty for cluster-wide objects. */
   readonly namespace: string
-  /** Full name. */
   readonly name: string
   readonly change: 'create' | 'update' | 'none' | 'error'
   readonly fields: readonly FieldChange[]
   /** Full name of the version that a new one is compared with. */
   readonly comparedWith?: string
-  /** Why it cannot be deployed. */
   readonly message?: string
 }
 
-/** Takes the description of deployManifest. */
 export const planManifest = defineManifestOperation({
   check: describeDeployProblems,
   applications: deployedApplications,

@@ -26,7 +26,6 @@ export async function setPodLabels(running: ManifestRun, target: LiveTarget, wan
 
 type Labelled = Omit<LiveTarget, 'kind'>
 
-/** Changes nothing where the labels are right already. */
 async function label(running: ManifestRun, labelled: Labelled, wanted: WantedLabels, path: readonly string[]): Promise<void> {
   const { labels, isEnabled } = wanted
   if (hasLabels(labelled.live, path, wanted)) return

@@ -1,7 +1,7 @@
 /** Prepares manifests for deployment: versions, artifacts, annotations and traffic; nothing is written. */
+
 import { fieldAt, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { formatFullName } from '../full-name.ts'
-import { type Kind, kindOfManifest } from '../kinds.ts'
+import { formatFullName, type Kind, kindOfManifest } from '../kinds.ts'
 import { annotated, labelled } from '../manifests/annotate.ts'
 import { type ManifestStrategy, manifestStrategyOf } from '../manifests/annotations.ts'
 import { bindArtifacts, firstOfEachArtifact, isSameArtifact, withArtifact } from '../manifests/artifacts.ts'
@@ -9,20 +9,17 @@ import { withField } from '../manifests/edit.ts'
 import { isGenerated, nameOf, normalized, originalOf } from '../manifests/input.ts'
 import { hasSelectors, parseSelectors } from '../manifests/selectors.ts'
 import type { ChosenVersion } from '../manifests/versions.ts'
-import { type RequestTraffic, withTraffic } from './attach.ts'
 import { resourceDefinedBy } from './custom-resources.ts'
-import type { DeployFields } from './deploy-fields.ts'
 import type { ManifestRun } from './parts.ts'
-import type { Draft, PreparedManifest } from './prepared.ts'
+import { type DeployFields, type Draft, type PreparedManifest, VersionLists } from './prepared.ts'
 import type { ObjectChange } from './rights.ts'
 import { aboutObject, describeNamespaceProblem, describeObjectPlace, findResource, groupAndVersion } from './targets.ts'
-import { VersionLists } from './version-lists.ts'
+import { type RequestTraffic, withTraffic } from './traffic.ts'
 
 export interface Preparation {
   /** Those that labels select, in the order of deployment. */
   readonly manifests: readonly PreparedManifest[]
   readonly boundArtifacts: readonly JsonObject[]
-  /** Live services that get other pods. */
   readonly services: readonly ObjectChange[]
 }
 
@@ -47,7 +44,6 @@ export async function prepare(running: ManifestRun, fields: DeployFields): Promi
   return { manifests: selected(prepared, fields), boundArtifacts: bound, services: [...traffic.services.values()] }
 }
 
-/** The request's manifests with their kinds and namespaces, in the order of deployment. */
 async function draftsOf(running: ManifestRun, fields: DeployFields): Promise<Draft[]> {
   const drafts: Draft[] = []
   for (const manifest of fields.manifests) drafts.push(await toDraft(running, manifest, fields))

@@ -1,7 +1,6 @@
 /** Deletes objects and waits until they and what they own are gone. */
 import { isApiError } from '../api/api-error.ts'
-import { apiVersionOf } from '../api/api-path.ts'
-import type { DeleteOptions, ListQuery } from '../api/cluster-api.ts'
+import { apiVersionOf, type DeleteOptions, type ListQuery } from '../api/cluster-api.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
 import type { KubeObject } from '../objects.ts'
 import type { ManifestRun } from './parts.ts'
@@ -80,12 +79,10 @@ class OwnedObjects {
     this.#owners = new Set([live.metadata.uid ?? ''])
   }
 
-  /** All that were found so far. */
   get seen(): readonly KubeObject[] {
     return [...this.#seen.values()]
   }
 
-  /** How many there are now. */
   async count(): Promise<number> {
     const { kind, metadata, spec } = this.#live
     const kinds = Object.hasOwn(ownedKinds, kind) ? (ownedKinds[kind] as readonly string[]) : []

@@ -15,9 +15,7 @@ import {
   requireLive,
 } from './targets.ts'
 
-/** An object that an operation is about to change. */
 export interface ObjectChange {
-  /** Full name, for messages. */
   readonly name: string
   readonly isNamespaced: boolean
   /** As it is on the API server; undefined: it is new. */

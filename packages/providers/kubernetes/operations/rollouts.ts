@@ -11,8 +11,7 @@ import {
 } from '../manifests/annotations.ts'
 import { withoutField } from '../manifests/edit.ts'
 import { matchLabelsOf } from '../manifests/selectors.ts'
-import { isOwnedBy, type KubeObject } from '../objects.ts'
-import { applicationAnnotation } from '../owner.ts'
+import { applicationAnnotation, isOwnedBy, type KubeObject } from '../objects.ts'
 import { defineManifestOperation, type KubernetesOperation, type ManifestRun } from './parts.ts'
 import { requireChangeable } from './rights.ts'
 import {
@@ -26,7 +25,6 @@ import {
 } from './targets.ts'
 
 interface Workload extends LiveTarget {
-  /** For messages. */
   readonly subject: string
 }
 
@@ -133,7 +131,6 @@ const ownOfRevision: ReadonlySet<string> = new Set([
   'deprecated.deployment.rollback.to',
 ])
 
-/** The replica sets of a deployment. */
 async function templatesOf(running: ManifestRun, workload: Workload): Promise<Revision[]> {
   const current = fieldAt(workload.live, 'spec', 'template')
   const owned = await listOwned(running, workload, 'replicaSet')
@@ -161,7 +158,6 @@ function withoutEmptyLabels(template: JsonObject): JsonObject {
   return Object.keys(objectOf(labels)).length === 0 ? withoutField(template, ['metadata', 'labels']) : template
 }
 
-/** The controller revisions of stateful sets and daemon sets. */
 async function controllerRevisionsOf(running: ManifestRun, workload: Workload): Promise<Revision[]> {
   const current = textOf(fieldAt(workload.live, 'status', 'updateRevision'))
   const owned = await listOwned(running, workload, 'controllerRevision')

@@ -1,4 +1,5 @@
 /** createServerGroup and cloneServerGroup: replica sets, for stages that work on every cloud provider. */
+
 import {
   fieldAt,
   fieldOf,
@@ -13,8 +14,7 @@ import {
 } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import { clusterName } from '@fairlead/base/names/moniker.ts'
-import { parseFullName } from '../full-name.ts'
-import { builtInKind, kindOfManifest } from '../kinds.ts'
+import { builtInKind, kindOfManifest, parseFullName } from '../kinds.ts'
 import {
   annotationOf,
   artifactAnnotations,
@@ -26,13 +26,12 @@ import { imageName } from '../manifests/artifacts.ts'
 import { templateMetadata, withEntries, withField, withoutField } from '../manifests/edit.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import { annotatedLoadBalancers, detached, parseLoadBalancer, selectorOf } from '../manifests/traffic.ts'
-import { controllerOf, type KubeObject } from '../objects.ts'
-import { ownerOf } from '../owner.ts'
+import { controllerOf, type KubeObject, ownerOf } from '../objects.ts'
 import { selects } from '../reads/selectors.ts'
 import { deploy } from './deploy.ts'
-import { type DeployFields, deployFieldsOf } from './deploy-fields.ts'
 import { type ChangedName, defineManifestOperation, type KubernetesOperation, type ManifestRun } from './parts.ts'
 import type { Labels } from './pod-labels.ts'
+import { type DeployFields, deployFieldsOf } from './prepared.ts'
 import { checkChanges, toChange } from './rights.ts'
 import { applyShare, describePercentProblem, sharesOf } from './share-traffic.ts'
 import { allLabels, allServices, type SharedService } from './sharing.ts'
@@ -158,7 +157,6 @@ function hasShare({ trafficPercent }: JsonObject): boolean {
   return numberOf(trafficPercent) !== undefined
 }
 
-/** The share that the description gives. */
 async function shareWith(running: ManifestRun, created: ChangedName): Promise<void> {
   const percent = numberOf(running.description['trafficPercent'])
   if (percent === undefined) return
@@ -170,7 +168,6 @@ interface Creation {
   readonly template: JsonObject
   readonly ancestor: KubeObject | undefined
   readonly namespace: string
-  /** Full names of the load balancers of the ancestor. */
   readonly inherited: readonly string[]
 }
 

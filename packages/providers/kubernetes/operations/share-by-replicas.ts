@@ -21,7 +21,6 @@ import { describeTarget, type LiveTarget } from './targets.ts'
 
 interface ReplicaSharing {
   readonly services: readonly SharedService[]
-  /** Workloads behind them, with the target. */
   readonly groups: readonly SharingTarget[]
   readonly percent: number | undefined
   readonly isNew: boolean
@@ -48,7 +47,6 @@ export async function shareByReplicas(running: ManifestRun, target: LiveTarget, 
 interface ReplicaPlan {
   readonly own: Sizing
   readonly others: readonly Sizing[]
-  /** Labels by which the services select. */
   readonly labels: Labels
   readonly isServing: boolean
   /** Without requests its pods stay, ready for more. */

@@ -5,7 +5,7 @@ import { fieldAt, objectsOf } from '@fairlead/base/json/values.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
-import { parseFullName } from '../full-name.ts'
+import { parseFullName } from '../kinds.ts'
 import { fieldManager } from '../manifests/annotations.ts'
 import {
   hasOthersBeside,
@@ -42,7 +42,6 @@ export interface Route {
   readonly live: KubeObject
 }
 
-/** Routes of its namespace that send requests to one of the services. */
 export async function routesOf(running: ManifestRun, { place }: LiveTarget, services: readonly string[]): Promise<Route[]> {
   const all = await allRoutes(running, place.namespace)
   return all.filter(({ live }) => services.some((name) => routesTo(live, name)))
@@ -88,7 +87,6 @@ const settleMs = 1000
 
 interface RouteSharing {
   readonly services: readonly SharedService[]
-  /** Workloads behind them. */
   readonly groups: readonly SharingTarget[]
   readonly routes: readonly Route[]
 }

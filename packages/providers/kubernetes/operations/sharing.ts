@@ -125,7 +125,6 @@ export async function noteShare(
   running.account.lists.observe(await patchTarget(running, target, { body }))
 }
 
-/** Longest time until pods are ready. */
 const readyMs = 5 * 60_000
 
 export async function awaitReady(running: ManifestRun, target: LiveTarget, count: number): Promise<void> {

@@ -1,16 +1,24 @@
 /** Objects that operations name: where they are, and what may be wrong with their names. */
+
 import { definedOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { ApiResource, KindName, ObjectPlace, PatchOptions } from '../api/cluster-api.ts'
-import { type FullName, formatFullName, parseFullName } from '../full-name.ts'
-import { builtInKind, isBuiltInGroup, type Kind, kindOfManifest, printKind } from '../kinds.ts'
+import {
+  builtInKind,
+  type FullName,
+  formatFullName,
+  isBuiltInGroup,
+  type Kind,
+  kindOfManifest,
+  parseFullName,
+  printKind,
+} from '../kinds.ts'
 import { fieldManager } from '../manifests/annotations.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 import type { ChangedName, ManifestProblems, ManifestRun } from './parts.ts'
 import { isPassingOrConflict, pollUntil, retrying } from './retry.ts'
 
-/** An object that an operation names. */
 export interface Target {
   /** `deployment web` */
   readonly name: string
@@ -18,24 +26,19 @@ export interface Target {
   readonly place: ObjectPlace
 }
 
-/** With its object, as it is now. */
 export interface LiveTarget extends Target {
   readonly live: KubeObject
 }
 
-/** The object that an operation on a manifest names. */
 export function namedManifest({ manifestName, location }: JsonObject): ChangedName {
   return { name: textOf(manifestName) ?? '', namespace: toNamespace(location) }
 }
 
-/** The server group of an operation that every cloud provider has. */
 export function namedServerGroup({ serverGroupName, asgName, region, location, namespace }: JsonObject): ChangedName {
   return { name: textOf(serverGroupName) ?? textOf(asgName) ?? '', namespace: toNamespace(region ?? location ?? namespace) }
 }
 
-/** How an operation names its object. */
 export interface TargetName {
-  /** The field of the description, for messages. */
   readonly field: string
   readonly of: (description: JsonObject) => ChangedName
 }
@@ -43,7 +46,6 @@ export interface TargetName {
 export const byManifest: TargetName = { field: 'manifestName', of: namedManifest }
 export const byServerGroup: TargetName = { field: 'serverGroupName', of: namedServerGroup }
 
-/** Why a full name cannot be used: a sentence, or undefined. */
 function describeFullNameProblem(field: string, value: unknown): string | undefined {
   const name = textOf(value)
   if (name === undefined) return `${field}: it is missing (${field}.empty). Write kind and name, such as "deployment web".`
@@ -62,7 +64,6 @@ export function describeNamespaceProblem({ settings }: KubernetesAccount, namesp
   return `The account ${name} omits the namespace ${namespace} (${namespace}.omittedNamespace).`
 }
 
-/** Why a named object may not be changed, as far as that is known without the API server. */
 export function describeTargetProblems(
   account: KubernetesAccount,
   { field = 'manifestName', name, namespace }: { readonly field?: string; readonly name: unknown; readonly namespace: unknown },
@@ -179,9 +180,7 @@ export function patchTarget(
 }
 
 export interface Capability {
-  /** Kinds that have it. */
   readonly kinds: readonly string[]
-  /** For the message, as in "cannot scale". */
   readonly operation: string
 }
 

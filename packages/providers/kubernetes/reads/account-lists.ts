@@ -1,15 +1,12 @@
 /** Answers about one account from its watched objects; what an answer needs is watched from then on. */
 import type { Instance, Job, LoadBalancer, OwnHit, OwnResource, SecurityGroup, ServerGroup } from '../../infrastructure/model.ts'
-import { formatFullName } from '../full-name.ts'
-import type { Kind } from '../kinds.ts'
+import { formatFullName, type Kind } from '../kinds.ts'
 import type { AccountObjects } from './account-objects.ts'
 import type { NamespaceReads } from './namespace-reads.ts'
 
 interface AccountListsOptions {
   readonly objects: AccountObjects
-  /** Kinds that an answer needs. */
   readonly need: (isWanted: (kind: Kind) => boolean) => void
-  /** Whether raw resources show the kind. */
   readonly isRaw: (kind: Kind) => boolean
 }
 
@@ -120,12 +117,10 @@ export class AccountLists {
   }
 }
 
-/** What server groups are made of. */
 function isOfGroups(kind: Kind): boolean {
   return kind.spinnakerKind === 'serverGroups' || isPodOrService(kind)
 }
 
-/** Kinds that control objects which lists show. */
 function isController({ spinnakerKind }: Kind): boolean {
   return spinnakerKind === 'serverGroups' || spinnakerKind === 'serverGroupManagers'
 }

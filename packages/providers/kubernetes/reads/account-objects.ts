@@ -1,12 +1,10 @@
 /** Objects of an account as lists show them, by namespace. */
 import type { OwnHit, OwnResource } from '../../infrastructure/model.ts'
 import type { Kind } from '../kinds.ts'
-import type { KubeObject } from '../objects.ts'
-import { ownerOf } from '../owner.ts'
+import { type KubeObject, ownerOf } from '../objects.ts'
 import type { KubernetesAccountSettings } from '../settings.ts'
-import { isIgnored, type KeptObject, type ObjectKind, toKeptObject } from './kept-object.ts'
+import { isIgnored, type KeptObject, type ObjectKind, type Sharing, toKeptObject } from './kept-object.ts'
 import { type NamespaceOptions, NamespaceReads } from './namespace-reads.ts'
-import type { Sharing } from './sharing.ts'
 import { toHit, toRawResource } from './views.ts'
 
 export interface AccountObjectsOptions extends NamespaceOptions {
@@ -52,7 +50,6 @@ export class AccountObjects {
     return this.#namespaces.get(name)
   }
 
-  /** Those that fit. */
   hits(fits: (object: KeptObject) => boolean): OwnHit[] {
     return this.#select(fits, (object) => toHit(object, this.#options.account))
   }

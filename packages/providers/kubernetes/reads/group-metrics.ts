@@ -1,4 +1,5 @@
 /** Metrics of server groups: of the Prometheus of an account, else what the pods use at the moment. */
+
 import { parseIfJson } from '@fairlead/base/json/json.ts'
 import { fieldAt, type JsonObject, listOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { type CallOutside, createOutsideCalls, operatorAddress } from '@fairlead/base/outside/call-outside.ts'
@@ -6,7 +7,7 @@ import { defaultOutsideSettings } from '@fairlead/base/outside/settings.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { ServerGroup } from '../../infrastructure/model.ts'
 import type { MetricReads } from '../../infrastructure/provider.ts'
-import { parseFullName } from '../full-name.ts'
+import { parseFullName } from '../kinds.ts'
 import type { KubernetesParts } from '../parts.ts'
 import type { KubernetesAccountSettings } from '../settings.ts'
 import { type MetricName, metricNames, type PrometheusSettings } from './metric-queries.ts'
@@ -24,7 +25,6 @@ const shownSeconds = 900
 const stepSeconds = 15
 const bounds = { maxAnswerBytes: 1024 ** 2, timeoutMs: 10_000, caller: 'Metrics' }
 
-/** What may be known of the server groups of an account. */
 export function metricsOf({ prometheus, metrics }: KubernetesAccountSettings): readonly MetricName[] {
   return metricNames.filter((name) => prometheus !== undefined || (metrics && isUsage(name)))
 }

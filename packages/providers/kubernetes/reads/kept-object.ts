@@ -1,17 +1,117 @@
 /** Objects as lists keep them: only what answers need, without data of secrets, values of environments and managed fields. */
+
 import { hash } from 'node:crypto'
 import { parseIfJson } from '@fairlead/base/json/json.ts'
 import { fieldAt, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { Moniker } from '@fairlead/base/names/moniker.ts'
-import type { HealthRecord } from '../../infrastructure/model.ts'
+import { LRUCache } from 'lru-cache'
+import type { HealthRecord, HealthState } from '../../infrastructure/model.ts'
 import type { Kind, SpinnakerKind } from '../kinds.ts'
 import { trafficAnnotation } from '../manifests/annotations.ts'
 import { monikerOf } from '../manifests/moniker.ts'
 import { shareOf } from '../manifests/shares.ts'
 import { type KubeObject, millisecondsOf, type OwnerReference, ownerReferenceOf } from '../objects.ts'
 import { type JobState, toJobState } from './job-state.ts'
-import { addressesOfIngress, addressesOfService, healthOf, inboundRulesOf, outboundRulesOf } from './kept-parts.ts'
-import type { Sharing } from './sharing.ts'
+
+const maxParts = 5000
+
+export class Sharing {
+  readonly #parts = new LRUCache<string, object>({ max: maxParts })
+
+  /** The first of equal values. */
+  share<T extends object>(value: T): T {
+    const key = JSON.stringify(value)
+    const known = this.#parts.get(key)
+    if (known !== undefined) return known as T
+    this.#parts.set(key, value)
+    return value
+  }
+}
+
+const stateOfPhase: Readonly<Record<string, HealthState>> = { Pending: 'Down', Running: 'Up' }
+const healthClass = 'platform'
+
+function healthOf(pod: JsonObject): HealthRecord[] {
+  const phase = textOf(fieldAt(pod, 'status', 'phase')) ?? ''
+  const statuses = objectsOf(fieldAt(pod, 'status', 'containerStatuses'))
+  const containers = objectsOf(fieldAt(pod, 'spec', 'containers')).flatMap(({ name }) => textOf(name) ?? [])
+  return [
+    { type: 'kubernetes/pod', source: 'Pod', healthClass, state: stateOfPhase[phase] ?? 'Unknown' },
+    ...containers.map((container) =>
+      toContainerRecord(
+        container,
+        statuses.find(({ name }) => name === container),
+      ),
+    ),
+  ]
+}
+
+/** With the reason where it waits or has ended, such as `CrashLoopBackOff`. */
+function toContainerRecord(name: string, status: JsonObject | undefined): HealthRecord {
+  const { waiting, terminated } = objectOf(status?.['state'])
+  const description = textOf(fieldAt(waiting ?? terminated, 'reason'))
+  return {
+    type: 'kubernetes/container',
+    source: `Container ${name}`,
+    healthClass,
+    state: isTrue(status?.['ready']) ? 'Up' : 'Down',
+    ...(description !== undefined && { description }),
+  }
+}
+
+const httpsPorts = new Set([443, 8443])
+
+/** Empty until its load balancer has an address, and for ports that are not TCP. */
+function addressesOfService(object: KubeObject): string[] {
+  const ports = objectsOf(fieldAt(object, 'spec', 'ports')).filter(({ protocol = 'TCP' }) => protocol === 'TCP')
+  return balancerHosts(object).flatMap((host) =>
+    ports.map((port) => {
+      const number = numberOf(port['port']) ?? 80
+      const isHttps = httpsPorts.has(number) || String(port['name'] ?? '').startsWith('https')
+      return `${isHttps ? 'https' : 'http'}://${host}:${number}/`
+    }),
+  )
+}
+
+/** By the hosts of its rules; where these have none, by the address of its load balancer. */
+function addressesOfIngress(object: KubeObject): string[] {
+  const entries = objectsOf(fieldAt(object, 'spec', 'tls'))
+  const secured = new Set(entries.flatMap(({ hosts }) => textsOf(hosts)))
+  const named = objectsOf(fieldAt(object, 'spec', 'rules')).flatMap(({ host }) => textOf(host) ?? [])
+  const hosts = named.filter((host) => !host.includes('*'))
+  return [...new Set(hosts.length > 0 ? hosts : balancerHosts(object))].map(
+    (host) => `${secured.has(host) || (hosts.length === 0 && entries.length > 0) ? 'https' : 'http'}://${host}/`,
+  )
+}
+
+function balancerHosts(object: KubeObject): string[] {
+  return objectsOf(fieldAt(object, 'status', 'loadBalancer', 'ingress')).flatMap(({ hostname, ip }) => {
+    const host = textOf(hostname) ?? textOf(ip)
+    return host === undefined ? [] : host.includes(':') ? `[${host}]` : host
+  })
+}
+
+function inboundRulesOf(object: JsonObject): JsonObject[] {
+  return rulesOf(fieldAt(object, 'spec', 'ingress'))
+}
+
+function outboundRulesOf(object: JsonObject): JsonObject[] {
+  return rulesOf(fieldAt(object, 'spec', 'egress'))
+}
+
+/** One for each port of each rule, by number or name; peers are not shown. */
+function rulesOf(listed: unknown): JsonObject[] {
+  return objectsOf(listed)
+    .flatMap((rule) => objectsOf(rule['ports']))
+    .map((port) => ({ protocol: textOf(port['protocol']) ?? 'TCP', portRanges: [toRange(port)] }))
+}
+
+function toRange({ port, endPort }: JsonObject): JsonObject {
+  const startPort = typeof port === 'string' ? undefined : numberOf(port)
+  if (startPort !== undefined) return { startPort, endPort: numberOf(endPort) ?? startPort }
+  const name = textOf(port)
+  return name === undefined ? { startPort: 0, endPort: 65_535 } : { startPortName: name, endPortName: name }
+}
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -37,7 +137,6 @@ export interface KeptPod extends Basics {
   readonly status: JsonObject | undefined
 }
 
-/** A server group. */
 export interface KeptWorkload extends Basics {
   readonly role: 'workload'
   readonly desired: number
@@ -46,7 +145,6 @@ export interface KeptWorkload extends Basics {
   readonly images: readonly string[]
   /** Full names of load balancers that its annotation names. */
   readonly annotated: readonly string[]
-  /** Its share of the traffic. */
   readonly trafficPercent: number | undefined
   readonly job: JobState | undefined
   /** Another text after each change of its generation or status. */
@@ -59,10 +157,8 @@ export interface KeptService extends Basics {
   readonly addresses: readonly string[]
 }
 
-/** A load balancer in front of services. */
 export interface KeptIngress extends Basics {
   readonly role: 'ingress'
-  /** Names of services that it routes to. */
   readonly services: readonly string[]
   readonly addresses: readonly string[]
 }
@@ -93,12 +189,10 @@ export type KeptObject = KeptPod | KeptWorkload | KeptService | KeptIngress | Ke
 
 const ignoreAnnotation = 'caching.spinnaker.io/ignore'
 
-/** Whether an object asks not to be listed. */
 export function isIgnored({ metadata }: KubeObject): boolean {
   return isTrue(metadata.annotations?.[ignoreAnnotation])
 }
 
-/** What an object is to lists. */
 export type Role = KeptObject['role']
 
 const rolesByKind: Partial<Record<SpinnakerKind, Role>> = {
@@ -184,7 +278,6 @@ function annotatedBalancers({ metadata }: KubeObject): string[] {
   return textsOf(parseIfJson(metadata.annotations?.[trafficAnnotation] ?? ''))
 }
 
-/** The services of an ingress: its default backend, and those of its paths. */
 function servicesOf(object: KubeObject): string[] {
   const paths = objectsOf(fieldAt(object, 'spec', 'rules')).flatMap((rule) => objectsOf(fieldAt(rule, 'http', 'paths')))
   const backends = [fieldAt(object, 'spec', 'defaultBackend'), ...paths.map(({ backend }) => backend)]

@@ -5,8 +5,97 @@ import { within } from '@fairlead/base/concurrency/within.ts'
 import type { WorkLine } from '@fairlead/base/stores/in-turns.ts'
 import type { ApiResource, ClusterApi } from '../api/cluster-api.ts'
 import type { ObjectWatch } from '../api/object-watch.ts'
-import { type Kind, parseKind } from '../kinds.ts'
+import { type Kind, kindOfManifest, parseKind, printKind } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
+import type { ListUpdates, ReadsUnderWay } from '../parts.ts'
+
+interface KindWatchesOptions extends Omit<KindWatchOptions, 'kind' | 'open'> {
+  readonly kinds: () => readonly Kind[]
+  readonly open: (kind: Kind, ...place: Parameters<KindWatchOptions['open']>) => ReturnType<KindWatchOptions['open']>
+  /** What was watched is not known any longer. */
+  readonly dropped: (kind: Kind) => void
+  readonly underWay: ReadsUnderWay
+}
+
+const unusedMs = 3_600_000
+
+export class KindWatches implements ListUpdates {
+  readonly #options: KindWatchesOptions
+  readonly #open = new Map<string, KindWatch>()
+
+  constructor(options: KindWatchesOptions) {
+    this.#options = options
+  }
+
+  get isInUse(): boolean {
+    return this.#open.size > 0
+  }
+
+  isOpen({ name }: Kind): boolean {
+    return this.#open.has(name)
+  }
+
+  need(isWanted: (kind: Kind) => boolean): void {
+    const { kinds, now, underWay } = this.#options
+    const nowMs = now()
+    for (const kind of kinds()) {
+      if (!isWanted(kind)) continue
+      const watch = this.#watch(kind)
+      watch.usedMs = nowMs
+      // An account that does not answer holds up the first read only.
+      if (watch.isLoading && this.absence === undefined) underWay.miss(watch.loaded)
+    }
+  }
+
+  #watch(kind: Kind): KindWatch {
+    const known = this.#open.get(kind.name)
+    if (known !== undefined && !known.isOutdated) return known
+    known?.close()
+    const { open, ...options } = this.#options
+    const watch = new KindWatch({ ...options, kind, open: (resource, namespace) => open(kind, resource, namespace) })
+    this.#open.set(kind.name, watch)
+    return watch
+  }
+
+  observe(object: KubeObject): void {
+    this.#watchOf(object)?.observe(object)
+  }
+
+  forget(object: KubeObject): void {
+    this.#watchOf(object)?.forget(object)
+  }
+
+  #watchOf(object: KubeObject): ResourceWatch | undefined {
+    return this.#open.get(printKind(kindOfManifest(object)))?.watchOf(object)
+  }
+
+  /** Since when nothing has been answered; undefined while anything is, or nothing is asked. */
+  get absence(): Absence | undefined {
+    let first: Absence | undefined
+    for (const watch of this.#open.values()) {
+      if (watch.isCurrent) return undefined
+      const { absence } = watch
+      if (absence !== undefined && (first === undefined || absence.sinceMs < first.sinceMs)) first = absence
+    }
+    return first
+  }
+
+  closeUnused(): void {
+    const nowMs = this.#options.now()
+    for (const [name, watch] of this.#open) if (nowMs - watch.usedMs > unusedMs) this.#close(name, watch)
+  }
+
+  close(): void {
+    for (const [name, watch] of this.#open) this.#close(name, watch)
+  }
+
+  #close(name: string, watch: KindWatch): void {
+    watch.close()
+    this.#open.delete(name)
+    const kind = this.#options.kinds().find((each) => each.name === name)
+    if (kind !== undefined) this.#options.dropped(kind)
+  }
+}
 
 /** The part of an `ObjectWatch` that does not depend on its entries. */
 export type ResourceWatch = Pick<
@@ -95,7 +184,6 @@ export class KindWatch {
     for (const watch of this.#watches) watch.close()
   }
 
-  /** That of the object's namespace. */
   watchOf({ metadata: { namespace = '' } }: KubeObject): ResourceWatch | undefined {
     return this.#watches[this.#isByNamespace ? this.#options.namespaces.indexOf(namespace) : 0]
   }

@@ -1,8 +1,8 @@
 /** Kinds that the lists of an account have (docs/contracts/kubernetes.md#lists). */
 import type { ClusterApi } from '../api/cluster-api.ts'
 import { builtInKinds, type Kind, type KindTable, kindOfManifest, parseKind } from '../kinds.ts'
+import type { ReadsUnderWay } from '../parts.ts'
 import type { KubernetesAccountSettings, KubernetesSettings } from '../settings.ts'
-import type { ReadsUnderWay } from './reads-under-way.ts'
 
 export interface KindCatalogOptions {
   readonly account: KubernetesAccountSettings
@@ -31,7 +31,6 @@ export class KindCatalog {
     return !hasScreen(kind)
   }
 
-  /** Whether raw resources have it. */
   isRaw(kind: Kind): boolean {
     const { cacheAllApplicationRelationships, rawKinds } = this.#options.account
     const { kindExpressions: only, omitKindExpressions: omitted } = rawKinds

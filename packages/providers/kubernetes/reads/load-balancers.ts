@@ -1,6 +1,5 @@
 /** Load balancers: services with the server groups that they select, and ingresses with those of their services. */
-import { healthStateOf } from '../../infrastructure/health.ts'
-import type { LoadBalancer, LoadBalancerServerGroup, ServerGroup } from '../../infrastructure/model.ts'
+import { healthStateOf, type LoadBalancer, type LoadBalancerServerGroup, type ServerGroup } from '../../infrastructure/model.ts'
 import type { KeptIngress, KeptService } from './kept-object.ts'
 import { fullNameOf, ownFields } from './views.ts'
 

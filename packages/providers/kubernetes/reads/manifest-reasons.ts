@@ -1,6 +1,6 @@
 /** Why an object is not stable: from its live pods, their events, and the last output of those that crash. */
 import { within } from '@fairlead/base/concurrency/within.ts'
-import { isTrue, numberOf } from '@fairlead/base/json/values.ts'
+import { numberOf } from '@fairlead/base/json/values.ts'
 import { isApiError } from '../api/api-error.ts'
 import type { Kind } from '../kinds.ts'
 import { revisionAnnotation } from '../manifests/annotations.ts'
@@ -66,7 +66,7 @@ async function listOwned(
 }
 
 function isReady(pod: KubeObject): boolean {
-  return isTrue(conditionOf(pod, 'Ready')?.['status'])
+  return conditionOf(pod, 'Ready')?.status === 'True'
 }
 
 async function loadLogs({ api }: KubernetesAccount, pods: readonly KubeObject[]): Promise<Map<string, string>> {

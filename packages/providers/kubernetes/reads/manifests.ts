@@ -1,21 +1,71 @@
 /** Manifests: live objects with their status, events, artifacts and metrics (docs/contracts/kubernetes.md#lists). */
-import { type JsonObject, numberOf, objectOf } from '@fairlead/base/json/values.ts'
+import { randomUUID } from 'node:crypto'
+import { type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
 import type { OwnResource } from '../../infrastructure/model.ts'
-import type { ClusterMember, ManifestChoice, ManifestCluster } from '../../infrastructure/provider.ts'
+import type { ClusterMember, ManifestChoice, ManifestCluster, ManifestReads } from '../../infrastructure/provider.ts'
+import { isPassing } from '../api/api-error.ts'
 import { loadOwned } from '../controllers.ts'
-import { formatFullName } from '../full-name.ts'
-import { type Kind, parseKind } from '../kinds.ts'
+import { loadDrift } from '../drift.ts'
+import { formatFullName, type Kind, parseKind } from '../kinds.ts'
 import { annotationOf, monikerAnnotations } from '../manifests/annotations.ts'
 import { artifactsOf } from '../manifests/artifacts.ts'
 import { withoutSecretValues } from '../manifests/secrets.ts'
 import { statusOf } from '../manifests/status.ts'
-import { type KubeObject, millisecondsOf } from '../objects.ts'
-import { ownerOf } from '../owner.ts'
-import type { KubernetesAccount } from '../parts.ts'
+import { type KubeObject, millisecondsOf, ownerOf } from '../objects.ts'
+import { describeDeployProblems } from '../operations/deploy.ts'
+import { planManifests } from '../operations/plan.ts'
+import type { KubernetesAccount, KubernetesParts } from '../parts.ts'
+import type { AccountLists } from './account-lists.ts'
 import { loadEvents, withoutManagedFields } from './events.ts'
 import { loadReasons } from './manifest-reasons.ts'
 import { answered, type FoundObject, findObject, listObjects } from './object-lookup.ts'
-import { readPodMetrics } from './pod-metrics.ts'
+import { readPodMetrics } from './pod-usage.ts'
+
+const planMs = 60_000
+
+export function createManifestReads(
+  parts: KubernetesParts,
+  readsOf: (account: string) => AccountLists | undefined,
+): ManifestReads {
+  return {
+    async find({ account: name, ...wanted }, choice) {
+      const account = parts.account(name)
+      return account && findManifest(account, wanted, choice)
+    },
+    async ofCluster(wanted) {
+      const account = parts.account(wanted.account)
+      return account === undefined ? [] : findClusterMembers(account, wanted)
+    },
+    async drift({ isReadable, ...query }) {
+      const accounts = parts
+        .accounts()
+        .filter(({ settings: { name } }) => (query.account === undefined || name === query.account) && isReadable(name))
+      const found = accounts.map((account) => {
+        const namespaces = readsOf(account.settings.name)?.namespacesOf(query.application) ?? []
+        return answered(account, () => loadDrift(account, namespaces, query))
+      })
+      return (await Promise.all(found)).flat()
+    },
+    plan: (description, user) => planDeployment(parts, description, user),
+  }
+}
+
+/** @throws {PortError} 400 */
+async function planDeployment(parts: KubernetesParts, description: JsonObject, user: string): Promise<JsonObject[]> {
+  const account = parts.account(textOf(description['account']) ?? '')
+  if (account === undefined) throw new PortError(400, `The account "${String(description['account'])}" does not exist.`)
+  const problems = describeDeployProblems(description, account).filter((problem) => problem !== undefined)
+  if (problems.length > 0) throw new PortError(400, problems.join(' '), { errors: problems })
+  const signal = AbortSignal.timeout(planMs)
+  try {
+    const differences = await planManifests({ parts, account, description, run: { id: randomUUID(), user, signal } })
+    return differences.map((difference) => ({ ...difference }))
+  } catch (error) {
+    if (error instanceof PortError) throw error
+    throw new PortError(isPassing(error) ? 503 : 400, (error as Error).message)
+  }
+}
 
 /** @throws {PortError} 5xx */
 export async function findManifest(

@@ -1,8 +1,7 @@
 /** Kept objects of one namespace, and how they relate: relations never leave a namespace. */
 import { isDeepStrictEqual } from 'node:util'
 import { maxControllers } from '../controllers.ts'
-import { formatFullName } from '../full-name.ts'
-import type { Kind } from '../kinds.ts'
+import { formatFullName, type Kind } from '../kinds.ts'
 import { type KeptObject, type KeptPod, type KeptWorkload, type Role, roleOf } from './kept-object.ts'
 import { OwnedObjects } from './owned-objects.ts'
 import { type Relations, relate } from './selectors.ts'
@@ -11,13 +10,10 @@ import { fullNameOf } from './views.ts'
 type OfRole<R extends Role> = Extract<KeptObject, { readonly role: R }>
 
 export class NamespaceObjects {
-  /** Counts changes. */
   version = 0
   readonly pods = new OwnedObjects<KeptPod>()
   readonly workloads = new OwnedObjects<KeptWorkload>()
-  /** By role, then by full name. */
   readonly #objects = new Map<Role, Map<string, KeptObject>>()
-  /** Whatever may control others. */
   readonly #controllers = new Map<string, KeptObject>()
   readonly #owned = new WeakMap<KeptObject, KeptObject>()
   #relations: Relations | undefined
@@ -30,7 +26,6 @@ export class NamespaceObjects {
     for (const objects of this.#objects.values()) yield* objects.values()
   }
 
-  /** By full name. */
   ofRole<R extends Role>(role: R): ReadonlyMap<string, OfRole<R>> {
     return this.#mapOf(role) as Map<string, OfRole<R>>
   }
@@ -39,7 +34,6 @@ export class NamespaceObjects {
     return this.#objects.getOrInsertComputed(role, () => new Map())
   }
 
-  /** The workload that owns a pod. */
   ownerOf({ owner }: KeptPod): KeptWorkload | undefined {
     const found = owner && this.#controllers.get(owner.uid)
     return found?.role === 'workload' ? found : undefined

@@ -1,16 +1,18 @@
 /** Answers about one namespace: the same ones until its objects change, and then those of what has changed. */
+
+import { definedOf } from '@fairlead/base/json/values.ts'
 import type { Instance, Job, LoadBalancer, Owned, OwnResource, SecurityGroup, ServerGroup } from '../../infrastructure/model.ts'
-import { isJob, toJob } from './jobs.ts'
+import { millisecondsOf } from '../objects.ts'
+import { completionDetailsOf, describeFailure, type JobPod, type JobState } from './job-state.ts'
 import type { KeptFirewall, KeptIngress, KeptManager, KeptPod, KeptService, KeptWorkload } from './kept-object.ts'
 import { toLoadBalancer } from './load-balancers.ts'
 import { NamespaceObjects } from './namespace-objects.ts'
 import { byName } from './owned-objects.ts'
 import { balancersOf, toInstance, toServerGroup } from './server-groups.ts'
-import { fullNameOf, toManager, toSecurityGroup } from './views.ts'
+import { fullNameOf, ownFields, toManager, toSecurityGroup } from './views.ts'
 
 export interface NamespaceOptions {
   readonly account: string
-  /** Whether jobs list their pods. */
   readonly listsPods: boolean
 }
 
@@ -36,17 +38,14 @@ export class NamespaceReads {
     this.#options = options
   }
 
-  /** By full name. */
   get groups(): ReadonlyMap<string, ServerGroup> {
     return this.#answer('groups', () => new Map(this.#workloads.map((each) => [fullNameOf(each), this.#group(each)])))
   }
 
-  /** By application, lower case. */
   get groupsOf(): ReadonlyMap<string, readonly ServerGroup[]> {
     return this.#answer('groupsOf', () => byApplication(this.groups.values()))
   }
 
-  /** By application, lower case. */
   get managersOf(): ReadonlyMap<string, readonly OwnResource[]> {
     return this.#answer('managersOf', () =>
       byApplication(sorted(this.objects.ofRole('manager')).map((manager) => this.#manager(manager))),
@@ -196,4 +195,53 @@ function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean
   if (one.length !== other.length) return false
   for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false
   return true
+}
+
+type JobWorkload = KeptWorkload & { readonly job: JobState }
+
+function isJob(workload: KeptWorkload): workload is JobWorkload {
+  return workload.job !== undefined
+}
+
+interface JobParts {
+  readonly account: string
+  readonly workload: JobWorkload
+  readonly pods: readonly KeptPod[]
+  readonly listsPods: boolean
+}
+
+function toJob({ account, workload, pods, listsPods }: JobParts): Job {
+  const { job, moniker, namespace, createdMs = 0 } = workload
+  const started = podsByStart(pods)
+  const hasFailed = job.state === 'Failed'
+  return {
+    provider: 'kubernetes',
+    id: fullNameOf(workload),
+    name: workload.name,
+    account,
+    location: namespace,
+    moniker,
+    coOwners: workload.coOwners ?? [],
+    state: job.state,
+    createdMs,
+    completedMs: job.completedMs,
+    completionDetails: completionDetailsOf(started.at(-1), job),
+    details: {
+      ...ownFields(workload),
+      labels: workload.labels,
+      ...definedOf({
+        pods: listsPods ? started : undefined,
+        mostRecentPodName: started.at(-1)?.name,
+        message: hasFailed ? job.message : undefined,
+        reason: hasFailed ? job.reason : undefined,
+        failureDetails: hasFailed ? describeFailure(started) : undefined,
+      }),
+    },
+  }
+}
+
+/** Those that have not started come last. */
+function podsByStart(pods: readonly KeptPod[]): JobPod[] {
+  const startOf = ({ status, createdMs }: KeptPod) => millisecondsOf(status?.['startTime']) ?? createdMs ?? Infinity
+  return pods.toSorted((one, other) => startOf(one) - startOf(other)).map(({ name, status = {} }) => ({ name, status }))
 }

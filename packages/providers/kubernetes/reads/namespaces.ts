@@ -65,7 +65,6 @@ export class Namespaces {
     }
   }
 
-  /** Keeps them current from now on. */
   watch(): void {
     if (this.#isFixed || this.#isWanted) return
     this.#isWanted = true

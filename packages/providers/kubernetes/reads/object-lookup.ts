@@ -1,9 +1,9 @@
 /** Objects by the names that users give them, live from the API server. */
+
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { isApiError, isPassing } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
-import { parseFullName } from '../full-name.ts'
-import { type Kind, kindOfManifest, type ParsedKind } from '../kinds.ts'
+import { type Kind, kindOfManifest, type ParsedKind, parseFullName } from '../kinds.ts'
 import type { KubeObject } from '../objects.ts'
 import type { KubernetesAccount } from '../parts.ts'
 

@@ -8,7 +8,6 @@ export interface GroupParts {
   readonly account: string
   readonly workload: KeptWorkload
   readonly loadBalancers: readonly string[]
-  /** Whether a service selects its pods. */
   readonly isSelected: boolean
   readonly instances: readonly Instance[]
 }

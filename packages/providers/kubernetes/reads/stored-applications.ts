@@ -1,11 +1,12 @@
 /** Names of stored applications, for lists that show no others. */
+
 import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
 import { textOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import type { Owned } from '../../infrastructure/model.ts'
-import type { ReadsUnderWay } from './reads-under-way.ts'
+import type { ReadsUnderWay } from '../parts.ts'
 
 const freshMs = 30_000
 

@@ -1,8 +1,8 @@
 /** Views of kept objects: fields that all have, and those of resources, managers, firewalls and search results. */
+
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Owned, OwnHit, OwnResource, SecurityGroup } from '../../infrastructure/model.ts'
-import { formatFullName } from '../full-name.ts'
-import type { SpinnakerKind } from '../kinds.ts'
+import { formatFullName, type SpinnakerKind } from '../kinds.ts'
 import type { KeptFirewall, KeptManager, KeptObject, KeptWorkload } from './kept-object.ts'
 
 export function fullNameOf({ kind, name }: Pick<KeptObject, 'kind' | 'name'>): string {
@@ -79,7 +79,6 @@ const hitFields: Partial<Record<SpinnakerKind, string>> = {
   instances: 'instanceId',
 }
 
-/** A search result, which is made when it is shown. */
 export function toHit(object: KeptObject, account: string): OwnHit {
   const { kind, namespace, moniker } = object
   const name = fullNameOf(object)

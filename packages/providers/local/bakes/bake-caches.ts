@@ -4,7 +4,6 @@ import type { BakeTarget } from './request.ts'
 
 export interface BakeCachesOptions extends Pick<CacheFoldersOptions, 'dataDir' | 'maxBytes' | 'userOf'> {
   readonly accounts: readonly string[]
-  /** Whether a bake of the account runs. */
   readonly isUsed: (account: string) => boolean
 }
 
@@ -24,7 +23,6 @@ export class BakeCaches {
     this.#accounts = accounts
   }
 
-  /** Creates the cache where there is none. @returns its folder; undefined if the bake has no cache */
   open({ account, accounts = this.#accounts }: BakeTarget): string | undefined {
     return accounts.length === 1 ? this.#folders.open(folderOf(account), account) : undefined
   }

@@ -1,5 +1,4 @@
 /** The image of a bake: its name, its description, and its content from the folder of the builder. */
-
 import { basename } from 'node:path'
 import { definedOf, fieldOf, textOf } from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
@@ -8,7 +7,7 @@ import { parseImageId } from '@fairlead/ports/image-file.ts'
 import type { ImageDescription } from '@fairlead/ports/machine.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { ImageStore, StoredImage } from '../../images/image-store.ts'
-import { adoptFolder } from '../adopt-image.ts'
+import { adoptFolder } from '../program-sandbox.ts'
 import type { Bake } from './bake-store.ts'
 import { type BakeTemplate, imageFolder, reportFile } from './plan.ts'
 import { type BakeRequest, bakeAttributeOf, packagesOf } from './request.ts'

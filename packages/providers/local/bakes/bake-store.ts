@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { textOf } from '@fairlead/base/json/values.ts'
-import type { BakeView } from '../../infrastructure/baker.ts'
+import type { BakeView } from '../../provider-type.ts'
 import type { BakeRequest } from './request.ts'
 
 export const bakeMigrations = [
@@ -28,7 +28,6 @@ export interface Bake extends BakeView {
   readonly key: string | undefined
   readonly request: BakeRequest
   readonly region: string
-  /** Those that get the image; undefined: all. */
   readonly accounts: readonly string[] | undefined
   readonly user: string
   /** Name and version of the image, as far as they are known before the commit. */
@@ -36,7 +35,6 @@ export interface Bake extends BakeView {
   readonly version: string | undefined
   /** Values that its log must not show, while it runs. */
   readonly secrets: readonly string[]
-  /** Milliseconds since the epoch. */
   readonly createdMs: number
 }
 
@@ -58,7 +56,6 @@ export class BakeStore {
     return this.#statements.get.all(id).map(toBake)[0]
   }
 
-  /** The bake that requests with the key get. */
   ofKey(key: string): Bake | undefined {
     return this.#statements.ofKey.all(key).map(toBake)[0]
   }
@@ -67,12 +64,10 @@ export class BakeStore {
     return this.#statements.running.all().map(toBake)
   }
 
-  /** Undefined where nothing was logged yet. */
   logOf(id: string): string | undefined {
     return textOf(this.#statements.log.get(id)?.['log'])
   }
 
-  /** Adds or replaces. */
   put(bake: Bake): void {
     const { id, key = null, state, createdMs } = bake
     this.#statements.put.run(id, key, state, createdMs, formatJson(bake))

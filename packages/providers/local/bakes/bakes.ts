@@ -1,5 +1,4 @@
 /** Requests for image bakes of this machine: which one is known, and what a new one builds. */
-
 import { fileURLToPath } from 'node:url'
 import { formatJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
@@ -10,13 +9,12 @@ import type { BuilderOrder, ProgramPlaces } from '@fairlead/ports/machine.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { ImageStore, StoredImage } from '../../images/image-store.ts'
-import type { BakeQuery, Baker } from '../../infrastructure/baker.ts'
+import type { BakeQuery, Baker } from '../../provider-type.ts'
 import type { LocalProvider } from '../local.ts'
 import { confineFile } from '../program-sandbox.ts'
 import { BakeCaches } from './bake-caches.ts'
 import { bakedNameOf } from './bake-image.ts'
 import { type Bake, BakeStore } from './bake-store.ts'
-import { fingerprintOf } from './fingerprint.ts'
 import { type BakePlan, type BakeTemplate, planVariable, type Source } from './plan.ts'
 import {
   type BakeRequest,
@@ -31,7 +29,7 @@ import {
 } from './request.ts'
 import { type BakeTimes, RunningBakes } from './running-bakes.ts'
 import type { BakeSettings } from './settings.ts'
-import { placesOfSources } from './source-places.ts'
+import { fingerprintOf, placesOfSources } from './source-places.ts'
 
 /** Environment variables of a process have a bound of 128 kB each. */
 const maxPlanLength = 100_000
@@ -43,7 +41,6 @@ interface BakesOptions {
   readonly times: BakeTimes
 }
 
-/** A request, once it is clear what it needs. */
 interface BakeOrder {
   readonly request: BakeRequest
   readonly template: BakeTemplate
@@ -85,7 +82,6 @@ export class Bakes implements Baker {
     return this.#options.provider.accounts.map(({ name }) => name)
   }
 
-  /** As base images: the templates. */
   get baseImages(): JsonObject[] {
     return this.#options.settings.templates.map(({ id, description, details }) => {
       const shortDescription = description || id

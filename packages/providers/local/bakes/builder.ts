@@ -78,7 +78,6 @@ function writeReport(report: BakeReport): void {
   writeFileSync(join(work, reportFile), JSON.stringify(report))
 }
 
-/** What the working directory holds; something in it may have the name of the folder. */
 function moveIntoImage(): void {
   const names = readdirSync(work)
   const folder = mkdtempSync(join(work, '.image-'))

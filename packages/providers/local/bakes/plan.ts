@@ -4,7 +4,6 @@ import type { UnpackBounds } from '../../images/unpack.ts'
 /** Name of the variable that holds the plan as JSON in the environment of the builder. */
 export const planVariable = 'FAIRLEAD_BAKE_PLAN'
 
-/** Folders and files in the working directory of the builder. */
 export const imageFolder = 'image'
 export const sourceFolder = 'source'
 export const reportFile = 'report.json'
@@ -23,7 +22,6 @@ export interface BakePlan {
   readonly environment: Readonly<Record<string, string>>
   /** Folder that bakes of the same account keep packages in; the builder may write it. */
   readonly cache: string | undefined
-  /** Limits of archives. */
   readonly bounds: UnpackBounds
 }
 

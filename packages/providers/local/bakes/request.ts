@@ -187,9 +187,7 @@ export function maskRequest(request: BakeRequest, secrets: readonly string[]): B
 }
 
 export interface BakeTarget {
-  /** Whose user runs the bake. */
   readonly account: string
-  /** Those that get the image; undefined: all. */
   readonly accounts: readonly string[] | undefined
 }
 

@@ -16,11 +16,9 @@ import { startLine } from './plan.ts'
 import type { BakeSettings } from './settings.ts'
 
 export interface BakeTimes {
-  /** Longest wait for a builder to start. */
   readonly startMs: number
   /** A builder that ends so soon after its start fails the request. */
   readonly settleMs: number
-  /** Between two looks at builders that run. */
   readonly pollMs: number
 }
 
@@ -41,7 +39,6 @@ export class RunningBakes {
   readonly #store: BakeStore
   readonly #builders: Builders
   readonly #images: ImageStore
-  /** Requests that wait for the start of a bake, by its id. */
   readonly #starting = new Map<string, Promise<void>>()
   readonly #closing = new AbortController()
   #watching: Promise<void> | undefined
@@ -53,7 +50,6 @@ export class RunningBakes {
     this.#images = options.provider.parts.images
   }
 
-  /** Goes on with the bakes that ran when Fairlead ended, and removes what is left of others. */
   start(): void {
     try {
       this.#removeLeftovers()
@@ -112,7 +108,6 @@ export class RunningBakes {
     throw new PortError(400, `The bake failed: ${this.#store.logOf(bake.id) ?? 'it has no log.'}`)
   }
 
-  /** Looks at all bakes that run, until there are none. */
   #watch(): void {
     this.#watching ??= this.#watchAll().finally(() => {
       this.#watching = undefined
@@ -145,7 +140,6 @@ export class RunningBakes {
     }
   }
 
-  /** Records how a builder has ended, and takes its image over. */
   async #settle(bake: Bake): Promise<void> {
     const view = this.#builders.look(bake.id)
     if (view === undefined) return void (await this.end(bake, 'CANCELED', 'The builder has vanished.'))
@@ -210,7 +204,6 @@ export class RunningBakes {
     }
   }
 
-  /** What the builder has written until now. */
   async consoleOf({ id, secrets }: Bake): Promise<string> {
     return withoutSecrets(await this.#builders.console(id), secrets)
   }

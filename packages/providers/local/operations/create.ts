@@ -65,7 +65,6 @@ const GroupFields = z.object({
 })
 type GroupFields = z.output<typeof GroupFields>
 
-/** What is to be created, once its description is read. */
 interface Plan {
   readonly fields: GroupFields
   readonly place: TargetPlace
@@ -167,7 +166,6 @@ function problemOfNewShare({
   return 'trafficPercent: there is no load balancer that could give the share. Name one in loadBalancers.'
 }
 
-/** What the description names besides its image. */
 function checkNamed({ fields, desired, users }: LocalSubmission<GroupFields>, place: TargetPlace): Problems {
   const [account, region] = [place.account.name, place.region.name]
   const missing = (field: 'loadBalancers' | 'securityGroups', kind: 'balancers' | 'firewalls') =>
@@ -205,7 +203,6 @@ function namedSource({ fields, desired }: Running<GroupFields>, place: TargetPla
   return found
 }
 
-/** Server groups that share a name but for their sequence. */
 function groupsOfCluster({ desired }: OperationParts, { account, region }: TargetPlace, cluster: string): LocalGroup[] {
   return [...desired.groupsOf(parseMoniker(cluster).app ?? '')].filter(
     (group) => group.account === account.name && group.region === region.name && parseMoniker(group.name).cluster === cluster,
@@ -369,7 +366,6 @@ function nextName(cluster: string, siblings: readonly LocalGroup[], { sequence, 
   throw new Error(`All names of the cluster ${cluster} are taken; destroy server groups that are no longer needed.`)
 }
 
-/** What stages read of a task that has created a server group. */
 function toDeployResult({ account, region, name, capacity }: LocalGroup): JsonObject {
   return {
     serverGroupNames: [`${region}:${name}`],

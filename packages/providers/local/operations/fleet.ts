@@ -27,13 +27,11 @@ export function toLocalCapacity(given: GivenCapacity, current?: LocalCapacity): 
   }
 }
 
-/** @returns what is wrong with it */
 export function checkCapacity({ min, max, desired }: LocalCapacity): string | undefined {
   if (min <= desired && desired <= max) return undefined
   return `capacity: min ${min}, desired ${desired} and max ${max} do not fit: min ≤ desired ≤ max must hold.`
 }
 
-/** How many instances are missing if so many leave. */
 export function missingCount({ desired }: OperationParts, group: LocalGroup, leaving = 0): number {
   return Math.max(0, group.capacity.desired - (desired.stayingInstances(group).length - leaving))
 }
@@ -50,7 +48,6 @@ export async function findPorts(parts: OperationParts, account: string, needed: 
 /** A server group, or the cluster of one that does not exist yet. */
 export type Sourced = Pick<LocalGroup, 'name' | 'account' | 'region' | 'program'>
 
-/** What new instances of server groups need. */
 export interface Supplies {
   /** One for each instance; `fit` takes them from the list. */
   readonly ports: number[]

@@ -54,7 +54,6 @@ export async function loadImage(id: string, use: ImageUse, running: Running): Pr
   }
 }
 
-/** Why the account cannot run it, a sentence. */
 export function problemOfImage(
   id: string,
   place: TargetPlace,

@@ -47,7 +47,6 @@ const deleteImage = defineOperation({
   },
 })
 
-/** The image as the account in the description has it. */
 function find(name: string, description: JsonObject, images: OperationParts['images']): StoredImage | undefined {
   const account = accountOf(description)
   return account === undefined ? undefined : findImage(images, name, account)

@@ -147,7 +147,6 @@ function shrink(
   return { ...group, capacity: { desired, min: Math.min(min, desired), max: setMaxToNewDesired === true ? desired : max } }
 }
 
-/** Changes each of the instances by itself. */
 function onInstances(change: (instance: LocalInstance) => LocalInstance, words: string): LocalOperation {
   return defineOperation({
     fields,

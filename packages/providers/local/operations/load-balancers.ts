@@ -5,8 +5,7 @@ import { shorten } from '@fairlead/base/names/edit-distance.ts'
 import { tryPort } from '@fairlead/base/net/try-port.ts'
 import { z } from 'zod'
 import { type BalancerListener, type Desired, type LocalBalancer, placeKey } from '../desired.ts'
-import { addressOf, dnsNameOf, loopback } from '../machine.ts'
-import { isWithin } from '../port-range.ts'
+import { addressOf, dnsNameOf, isWithin, loopback } from '../machine.ts'
 import type { Reconciler } from '../reconciler.ts'
 import { certificatesOf } from '../settings.ts'
 import {
@@ -78,7 +77,6 @@ type ListenerFields = z.output<typeof ListenerFields>
 type BalancerFields = z.output<typeof BalancerFields>
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
-/** Longest time that a port may take to open or close. */
 const openingMs = 10_000
 
 const upsertLoadBalancer = defineOperation({

@@ -111,7 +111,6 @@ export function placeOf({ description, settings }: Pick<LocalSubmission, 'descri
   return { account: found, region: place, zones: zones.length === 0 ? place.zones : zones }
 }
 
-/** A description that was sent, and what its operation needs. */
 export interface LocalSubmission<Fields = unknown> extends OperationParts {
   readonly fields: Fields
   readonly description: JsonObject

@@ -29,7 +29,6 @@ import {
   textsField,
 } from './parts.ts'
 
-/** Fields that name a server group. */
 export const target = { serverGroupName: optionalTextPart, asgName: optionalTextPart }
 type TargetFields = z.output<z.ZodObject<typeof target>>
 
@@ -175,7 +174,6 @@ const upsertServerGroupTags = onServerGroup({
 const wholePercent = 'it must be a whole number from 0 to 100, or null to take the share away'
 export const sharePercent = numeric(z.number(wholePercent).int(wholePercent).min(0, wholePercent).max(100, wholePercent))
 
-/** Longest time until the load balancers know of a share. */
 const sharingMs = 10_000
 
 const shareTraffic = onServerGroup({
@@ -205,7 +203,6 @@ function withShare({ trafficPercent: _before, ...group }: LocalGroup, percent: n
   return { ...group, ...(isKept && { trafficPercent: percent }) }
 }
 
-/** Why the load balancers of a server group cannot give it its share; undefined: they can. */
 export function problemOfShare(
   desired: Desired,
   { account, region, name, loadBalancers, isDisabled, trafficPercent = 0 }: Omit<LocalGroup, 'createdMs' | 'capacity'>,

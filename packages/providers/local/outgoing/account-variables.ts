@@ -24,7 +24,6 @@ interface AccountVariablesOptions {
 
 interface Given {
   readonly outgoing: Outgoing
-  /** Undefined: no variable names a file. */
   readonly folder: string | undefined
   readonly files: OutgoingFiles
   /** Those without a secret of the store. */
@@ -54,7 +53,6 @@ export class AccountVariables implements MachineVariables {
     return this.#given.get(account)?.plain ?? {}
   }
 
-  /** Whether some refer to such secrets. */
   refers(account: string): boolean {
     return this.#given.get(account)?.refers === true
   }
@@ -64,7 +62,6 @@ export class AccountVariables implements MachineVariables {
     return this.#given.get(account)?.masks ?? []
   }
 
-  /** Folder that programs may read; undefined where no variable names one. */
   folderOf(account: string): string | undefined {
     return this.#given.get(account)?.folder
   }

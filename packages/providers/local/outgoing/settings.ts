@@ -77,7 +77,6 @@ export interface Outgoing {
   readonly isForAllBranches: boolean
 }
 
-/** @param account Its name, for errors */
 export function toOutgoing(keys: z.output<typeof OutgoingKeys>, account: string, report: SettingsReport): Outgoing {
   const { proxy, registries, variables } = keys
   const problem = (_key: string, message: string) => report.problem('local.accounts', `the account "${account}": ${message}`)

@@ -5,7 +5,6 @@ import { referencesIn } from '@fairlead/engine/pipelines/secret-references.ts'
 import { looksSecret, passwordsIn } from '@fairlead/model/secret-names.ts'
 import type { Outgoing, Registry } from './settings.ts'
 
-/** Files that the variables name. */
 export interface OutgoingFiles {
   /** Authorities of the system and of the account. */
   readonly bundle: string
@@ -96,7 +95,6 @@ function hasLogin({ token, username }: Registry): boolean {
   return token !== undefined || username !== undefined
 }
 
-/** As npm wants it. */
 function loginOf(registry: Registry): string {
   return hasLogin(registry) ? (registry.token ?? basic(registry)) : ''
 }
@@ -111,7 +109,6 @@ function withLogin(registry: Registry): string {
   return url.replace('://', `://${encodeURIComponent(username)}:${encodeURIComponent(password)}@`)
 }
 
-/** For builds of branches that may not be reviewed. */
 export function withoutLogins({ proxy, registries, variables, ...rest }: Outgoing): Outgoing {
   return {
     ...rest,
@@ -125,7 +122,6 @@ function isSecret(name: string, value: string): boolean {
   return looksSecret(name) || passwordsIn(value).length > 0 || referencesIn(value).length > 0
 }
 
-/** What logs must not show, of values in place of references. */
 export function secretsIn({ proxy = '', registries, variables }: Outgoing): string[] {
   const logins = registries.flatMap(({ username, password, token }) => [
     password ?? token,

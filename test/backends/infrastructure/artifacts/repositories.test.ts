@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../../packages/base/json/values.ts'
-import { parseHelmIndex } from '../../../../packages/providers/artifacts/helm-index.ts'
+import { parseHelmIndex } from '../../../../packages/providers/artifacts/helm.ts'
 import { type RecordedRequest, Reply, startUpstream } from '../../../support/upstream.ts'
 import { startArtifacts } from '../artifact-service.ts'
 
