@@ -1,6 +1,7 @@
 /** One HTTP request and its response, streamed to an instance, with a retry where safe. */
 import type { IncomingMessage } from 'node:http'
 import type { Connection, ConnectionFailure, ResponseReceiver } from '@fairlead/proxy/connection.ts'
+import { type Fate, Forward, type ForwardedRequest, type Progress, type Wait } from '@fairlead/proxy/forward.ts'
 import { KeptBytes } from '@fairlead/proxy/kept-bytes.ts'
 import { LateBody, RequestBody } from '@fairlead/proxy/request-body.ts'
 import { toClientHeaders, toTrailers } from '@fairlead/proxy/response-headers.ts'
@@ -8,7 +9,7 @@ import { ResponseError, type ResponseHead } from '@fairlead/proxy/response-reade
 import type { Swept } from '@fairlead/proxy/sweep.ts'
 import { type ClientResponse, refuse } from './client-response.ts'
 import type { Entrance } from './entrance.ts'
-import { InstanceChoice, type InstanceSeeker, nothingTried } from './instance-choice.ts'
+import { chooseInstance, judgeFailure } from './instance-choice.ts'
 import type { Member } from './member.ts'
 import { type ClientSide, type RequestHead, toRequestHead } from './request-head.ts'
 import { Tunnel } from './tunnel.ts'
@@ -28,18 +29,16 @@ type Phase =
   /** The instance has changed the protocol. */
   | 'tunnel'
 
-export class Exchange implements ResponseReceiver, InstanceSeeker, Swept {
+export class Exchange implements ResponseReceiver, ForwardedRequest<Member, ConnectionFailure>, Swept {
   readonly #entrance: Entrance
   readonly #request: IncomingMessage
   readonly #response: ClientResponse
   readonly #head: RequestHead
   readonly #isIdempotent: boolean
-  /** Most requests find an instance at once, and need none. */
-  #choice: InstanceChoice | undefined
+  readonly #forward = new Forward<Member, ConnectionFailure>(this)
   readonly #body: RequestBody | undefined
   #phase: Phase = 'collecting'
-  #member: Member | undefined
-  /** When it got the request, in milliseconds of `performance.now()`. */
+  /** When the instance got the request, in milliseconds of `performance.now()`. */
   #sentMs = 0
   #connection: Connection | undefined
   /** A kept connection has failed: further attempts take new ones. */
@@ -73,34 +72,26 @@ export class Exchange implements ResponseReceiver, InstanceSeeker, Swept {
     sweep.add(this)
     const { body } = this.#head
     const isSmall = typeof body === 'number' && body <= bounds.maxReplayBytes && replay.bytes + body <= bounds.maxReplayTotalBytes
-    if (!isSmall) this.#seek()
-    else if (!balancer.hasInstance && !balancer.mayWait) this.onNoInstance()
+    if (!isSmall) this.#forward.attempt()
+    else if (!balancer.hasInstance && !balancer.mayWait) this.giveUp()
     else this.#collect(body)
   }
 
   /** A slow client keeps no instance busy, and the request can be sent again. */
   #collect(bytes: number): void {
     this.#body?.collect(bytes, () => {
-      if (this.#phase === 'collecting') this.#seek()
+      if (this.#phase === 'collecting') this.#forward.attempt()
     })
     if (this.#head.expectsContinue) this.#response.writeContinue()
   }
 
-  #seek(): void {
-    const member = this.#choice === undefined ? this.#entrance.balancer.pick(nothingTried) : undefined
-    if (member !== undefined) this.onInstance(member)
-    else this.#furtherChoice().seek()
+  choose(progress: Progress<Member>): Member | Wait<Member> | undefined {
+    return chooseInstance(this.#entrance, progress)
   }
 
-  #furtherChoice(): InstanceChoice {
-    this.#choice ??= new InstanceChoice(this.#entrance, this)
-    return this.#choice
-  }
-
-  onInstance(member: Member): void {
+  send(member: Member): void {
     const usual = this.#isIdempotent ? 'any' : 'fresh'
     const connection = member.take(this.#head.upgrades ? 'tunnel' : this.#fresh ? 'new' : usual)
-    this.#member = member
     this.#sentMs = performance.now()
     this.#connection = connection
     this.#movedMs = this.#entrance.sweep.nowMs
@@ -128,14 +119,13 @@ export class Exchange implements ResponseReceiver, InstanceSeeker, Swept {
 
   #join(head: ResponseHead): void {
     const connection = this.#connection
-    const member = this.#member
     const protocol = findHeader(head.headers, 'upgrade')
     if (protocol === undefined) throw new ResponseError('The instance does not say which protocol it changes to.')
+    const member = connection && this.#forward.handOver()
     if (connection === undefined || member === undefined) return
     const { socket } = this.#request
     this.#phase = 'tunnel'
     this.#connection = undefined
-    this.#member = undefined
     this.#entrance.sweep.delete(this)
     this.#response.detachSocket(socket)
     const headers = [...toClientHeaders(head, false), 'connection', 'upgrade', 'upgrade', protocol]
@@ -210,8 +200,8 @@ export class Exchange implements ResponseReceiver, InstanceSeeker, Swept {
     if (!response.headersSent && this.#answer !== undefined) this.#sendHead(this.#answer)
     this.#headIsUnsent = false
     this.#connection = undefined
-    this.#member?.count((this.#answer?.status ?? 500) >= 500, this.#sentMs)
-    this.#leaveMember()
+    this.#forward.server?.count((this.#answer?.status ?? 500) >= 500, this.#sentMs)
+    this.#forward.leave()
     this.#body?.discard()
     if (response.writableEnded) return
     if (trailers.length > 0 && response.chunkedEncoding) response.addTrailers(toTrailers(trailers))
@@ -221,33 +211,31 @@ export class Exchange implements ResponseReceiver, InstanceSeeker, Swept {
   #dropConnection(): void {
     this.#connection?.destroy()
     this.#connection = undefined
-    this.#leaveMember()
+    this.#forward.leave()
   }
 
-  #leaveMember(): void {
-    const member = this.#member
-    this.#member = undefined
-    member?.leave()
+  leave(member: Member): void {
+    member.leave()
   }
 
   onFailure(failure: ConnectionFailure): void {
-    const member = this.#member
-    const { wasKept } = failure
     this.#connection = undefined
-    this.#leaveMember()
     if (failure.wasConnected) this.#error = failure.error
-    if (failure.wasConnected && !wasKept) member?.count(true, this.#sentMs)
-    const isWithinBounds = member !== undefined && this.#furtherChoice().fail(member, failure)
-    if (this.#response.headersSent) {
-      // A response that is cut off must not look complete.
-      this.#phase = 'ending'
-      this.#response.destroy()
-    } else if (isWithinBounds && this.#mayRepeat(failure)) {
-      this.#fresh ||= wasKept
-      this.#repeat()
-    } else {
-      this.onNoInstance()
-    }
+    this.#forward.fail(failure)
+  }
+
+  judge(member: Member, failure: ConnectionFailure, { number }: Progress<Member>): Fate {
+    const { wasConnected, wasKept } = failure
+    if (wasConnected && !wasKept) member.count(true, this.#sentMs)
+    const mayRepeat = !this.#response.headersSent && this.#mayRepeat(failure)
+    const fate = judgeFailure(this.#entrance, member, failure, { number, mayRepeat })
+    if (fate.retryMs === undefined) return fate
+    this.#fresh ||= wasKept
+    this.#body?.detach()
+    this.#answer = undefined
+    this.#pieces = undefined
+    this.#phase = 'sent'
+    return fate
   }
 
   #mayRepeat({ error, wasConnected }: ConnectionFailure): boolean {
@@ -256,15 +244,12 @@ export class Exchange implements ResponseReceiver, InstanceSeeker, Swept {
     return this.#isIdempotent && error.code !== 'ETIMEDOUT' && !(error instanceof ResponseError)
   }
 
-  #repeat(): void {
-    this.#body?.detach()
-    this.#answer = undefined
-    this.#pieces = undefined
-    this.#phase = 'sent'
-    this.#seek()
-  }
-
-  onNoInstance(): void {
+  giveUp(): void {
+    if (this.#response.headersSent) {
+      // A response that is cut off must not look complete.
+      this.#phase = 'ending'
+      return void this.#response.destroy()
+    }
     const error = this.#error
     const { balancer } = this.#entrance
     if (error === undefined) this.#refuse(503, balancer.explain(), balancer.retryAfterSeconds)
@@ -283,18 +268,19 @@ export class Exchange implements ResponseReceiver, InstanceSeeker, Swept {
   onClientClose(): void {
     const { sweep } = this.#entrance
     sweep.delete(this)
-    this.#choice?.abandon()
     this.#phase = 'ending'
     this.#body?.discard()
     if (!this.#request.complete && !this.#request.socket.destroyed) sweep.add(new LateBody(sweep, this.#request))
-    this.#dropConnection()
+    this.#connection?.destroy()
+    this.#connection = undefined
+    this.#forward.abandon()
   }
 
   check(nowMs: number): void {
     const { bounds, closesSince } = this.#entrance
-    const drains = [closesSince, this.#member?.drainsSince]
+    const drains = [closesSince, this.#forward.server?.drainsSince]
     if (drains.some((since) => since !== undefined && nowMs - since > bounds.drainMs)) return void this.#response.destroy()
-    if (this.#choice?.isWaiting) return
+    if (this.#forward.isWaiting) return
     const stalledMs = nowMs - Math.max(this.#movedMs, this.#body?.movedMs ?? 0)
     if (this.#waitsForClient() && stalledMs > bounds.clientStallMs) this.#endSlowClient()
   }

@@ -1,80 +1,42 @@
 /** The choice of an instance for one request: after a failure another one, the same after a pause, or the next that is healthy. */
 import type { ConnectionFailure } from '@fairlead/proxy/connection.ts'
+import type { Fate, Progress, Wait } from '@fairlead/proxy/forward.ts'
 import type { Entrance } from './entrance.ts'
-import type { RunningBalancer, Waiter } from './load-balancer.ts'
 import type { Member } from './member.ts'
 
-/** The request or connection that needs an instance. */
-export interface InstanceSeeker {
-  /** Called at once, or later where the request has to wait. */
-  onInstance(member: Member): void
-  onNoInstance(): void
-}
-
-export const nothingTried: readonly Member[] = []
-
-export class InstanceChoice implements Waiter {
-  readonly #entrance: Entrance
-  readonly #seeker: InstanceSeeker
-  #failures = 0
-  #repeats = 0
-  #tried: readonly Member[] = nothingTried
-  /** Had the request last. */
-  #last: Member | undefined
-  /** Where it waits. */
-  #balancer: RunningBalancer | undefined
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(entrance: Entrance, seeker: InstanceSeeker) {
-    this.#entrance = entrance
-    this.#seeker = seeker
-  }
-
-  seek(): void {
-    const { balancer, bounds } = this.#entrance
-    const member = balancer.pick(this.#tried, this.#last)
-    if (member !== undefined) return void this.#seeker.onInstance(member)
-    if (balancer.hasInstance) {
-      // All have lost it. They may be about to end, which shows when they refuse connections.
-      this.#timer = setTimeout(() => this.onTurn(), bounds.firstRepeatMs * 2 ** this.#repeats++).unref()
-    } else if (balancer.mayWait) {
-      this.#balancer = balancer
-      balancer.wait(this)
-    } else {
-      this.#seeker.onNoInstance()
+export function chooseInstance(
+  { balancer, bounds }: Entrance,
+  { tried, last, waits }: Progress<Member>,
+): Member | Wait<Member> | undefined {
+  const member = balancer.pick(tried, last)
+  if (member !== undefined) return member
+  if (balancer.hasInstance) {
+    // All have lost it. They may be about to end, which shows when they refuse connections.
+    return (proceed) => {
+      const timer = setTimeout(proceed, bounds.firstRepeatMs * 2 ** waits).unref()
+      return () => clearTimeout(timer)
     }
   }
-
-  /** What was tried before may have been started again meanwhile. */
-  onTurn(): void {
-    this.#balancer = undefined
-    this.#timer = undefined
-    this.#tried = nothingTried
-    this.seek()
+  if (!balancer.mayWait) return undefined
+  return (proceed) => {
+    const waiter = { onTurn: () => proceed() }
+    balancer.wait(waiter)
+    return () => balancer.stopWaiting(waiter)
   }
+}
 
-  get isWaiting(): boolean {
-    return this.#balancer !== undefined || this.#timer !== undefined
-  }
-
-  /** Tells the instance's health about the failure. @returns whether a further attempt is within the bounds */
-  fail(member: Member, { error, wasConnected, wasKept }: ConnectionFailure): boolean {
-    const isRefused = !wasConnected && error.code === 'ECONNREFUSED'
-    if (isRefused) member.health.noteRefused()
-    else member.health.probeSoon()
-    this.#last = member
-    // A new connection to the same instance may not fail.
-    if (!wasKept) this.#tried = [...this.#tried, member]
-    // A refusal costs nothing, and every instance refuses once at most until it is healthy again.
-    if (!isRefused) this.#failures++
-    return this.#failures < this.#entrance.bounds.maxAttempts
-  }
-
-  /** The client has gone away. */
-  abandon(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#balancer?.stopWaiting(this)
-    this.#balancer = undefined
-  }
+/** Tells the instance's health about the failure. @param mayRepeat Another attempt does nothing twice */
+export function judgeFailure(
+  { bounds }: Entrance,
+  { health }: Member,
+  { error, wasConnected, wasKept }: ConnectionFailure,
+  { number, mayRepeat }: { readonly number: number; readonly mayRepeat: boolean },
+): Fate {
+  // A refusal costs nothing, and every instance refuses once at most until it is healthy again.
+  const isFree = !wasConnected && error.code === 'ECONNREFUSED'
+  if (isFree) health.noteRefused()
+  else health.probeSoon()
+  const isWithinBounds = (isFree ? number - 1 : number) < bounds.maxAttempts
+  // A new connection to the same instance may not fail.
+  return { retryMs: mayRepeat && isWithinBounds ? 0 : undefined, isFree, mayBeSame: wasKept }
 }

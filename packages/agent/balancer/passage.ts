@@ -1,17 +1,17 @@
 /** Connections of plain TCP, each to one instance; retried elsewhere before the first byte. */
 import { connect, type Socket } from 'node:net'
-import { codedError } from '@fairlead/proxy/connection.ts'
+import { type ConnectionFailure, codedError } from '@fairlead/proxy/connection.ts'
+import { type Fate, Forward, type ForwardedRequest, type Progress, type Wait } from '@fairlead/proxy/forward.ts'
 import type { Swept } from '@fairlead/proxy/sweep.ts'
 import type { Entrance } from './entrance.ts'
-import { InstanceChoice, type InstanceSeeker } from './instance-choice.ts'
+import { chooseInstance, judgeFailure } from './instance-choice.ts'
 import type { Member } from './member.ts'
 import { Tunnel } from './tunnel.ts'
 
-export class Passage implements InstanceSeeker, Swept {
+export class Passage implements ForwardedRequest<Member, ConnectionFailure>, Swept {
   readonly #entrance: Entrance
   readonly #client: Socket
-  readonly #choice: InstanceChoice
-  #member: Member | undefined
+  readonly #forward = new Forward<Member, ConnectionFailure>(this)
   #instance: Socket | undefined
   #sinceMs = 0
 
@@ -19,57 +19,58 @@ export class Passage implements InstanceSeeker, Swept {
   constructor(entrance: Entrance, client: Socket) {
     this.#entrance = entrance
     this.#client = client
-    this.#choice = new InstanceChoice(entrance, this)
     client.on('error', () => client.destroy())
     client.once('close', this.#abandon)
   }
 
   start(): void {
-    this.#choice.seek()
+    this.#forward.attempt()
   }
 
-  onNoInstance(): void {
+  choose(progress: Progress<Member>): Member | Wait<Member> | undefined {
+    return chooseInstance(this.#entrance, progress)
+  }
+
+  giveUp(): void {
     this.#client.resetAndDestroy()
   }
 
-  onInstance(member: Member): void {
+  send(member: Member): void {
     const { sweep } = this.#entrance
     member.inFlight++
     const instance = connect({ host: member.host, port: member.port, noDelay: true, allowHalfOpen: true })
-    this.#member = member
     this.#instance = instance
     this.#sinceMs = sweep.nowMs
     sweep.add(this)
-    instance.once('connect', () => this.#join(member, instance))
+    instance.once('connect', () => this.#join(instance))
     instance.once('error', (error: NodeJS.ErrnoException) => {
-      if (this.#instance !== instance) return
-      this.#leave()
-      if (this.#choice.fail(member, { error, wasConnected: false, wasKept: false })) this.#choice.seek()
-      else this.onNoInstance()
+      if (this.#instance === instance) this.#forward.fail({ error, wasConnected: false, wasKept: false })
     })
   }
 
-  #join(member: Member, instance: Socket): void {
-    if (this.#instance !== instance) return
+  judge(member: Member, failure: ConnectionFailure, { number }: Progress<Member>): Fate {
+    return judgeFailure(this.#entrance, member, failure, { number, mayRepeat: true })
+  }
+
+  #join(instance: Socket): void {
+    const member = this.#instance === instance ? this.#forward.handOver() : undefined
+    if (member === undefined) return
     this.#instance = undefined
-    this.#member = undefined
     this.#entrance.sweep.delete(this)
     this.#client.off('close', this.#abandon)
     new Tunnel(this.#entrance, member, this.#client, instance).open()
   }
 
-  #leave(): void {
+  leave(member: Member): void {
     this.#entrance.sweep.delete(this)
     this.#instance = undefined
-    this.#member?.leave()
-    this.#member = undefined
+    member.leave()
   }
 
   /** The client has gone away before the connection stood. */
   #abandon = (): void => {
-    this.#choice.abandon()
     this.#instance?.destroy()
-    this.#leave()
+    this.#forward.abandon()
   }
 
   check(nowMs: number): void {

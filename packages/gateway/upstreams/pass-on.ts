@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
 import type { CallSpan } from '@fairlead/base/telemetry/open-tracing.ts'
 import type { Connection, ConnectionFailure, ResponseReceiver } from '@fairlead/proxy/connection.ts'
+import { type Fate, Forward, type ForwardedRequest, type Progress, type Wait } from '@fairlead/proxy/forward.ts'
 import { toHeaderRecord } from '@fairlead/proxy/response-headers.ts'
 import type { ResponseHead } from '@fairlead/proxy/response-reader.ts'
 import { goneSignal } from '../http/gone-signal.ts'
@@ -30,17 +31,17 @@ export interface PassOnOptions extends PassedAnswerOptions {
 }
 
 export function passOn(upstreams: Upstreams, options: PassOnOptions): void {
-  new PassedCall(upstreams, options).attempt()
+  new PassedCall(upstreams, options).start()
 }
 
-class PassedCall {
+/** A call for a client: one attempt, or several where one fails or is redirected. */
+class PassedCall implements ForwardedRequest<Endpoint, unknown> {
   readonly upstreams: Upstreams
   readonly options: PassOnOptions
   call: UpstreamCall
   clientIsGone = false
+  readonly #forward = new Forward<Endpoint, unknown>(this)
   #attempt: Attempt | undefined
-  #failed: Endpoint[] | undefined
-  #firstAtMs: number | undefined
   #redirects = 0
 
   constructor(upstreams: Upstreams, options: PassOnOptions) {
@@ -52,74 +53,59 @@ class PassedCall {
     else options.client.on('close', this.#clientClosed)
   }
 
-  attempt(): void {
-    const { service, identity, client } = this.options
-    try {
-      const endpoint = this.upstreams.choose(service, this.call, identity, this.#failed)
-      const waiting = endpoint.enter(this.call, endpoint.isFull ? goneSignal(client) : undefined)
-      if (waiting === undefined) this.#send(endpoint)
-      else {
-        waiting.then(
-          () => this.#send(endpoint),
-          (error: unknown) => this.#end(error),
-        )
-      }
-    } catch (error) {
-      this.#end(error)
-    }
+  start(): void {
+    this.#forward.attempt()
   }
 
-  #send(endpoint: Endpoint): void {
+  choose({ tried }: Progress<Endpoint>): Endpoint | Wait<Endpoint> {
+    const { service, identity, client } = this.options
+    return this.upstreams.enter(service, this.call, { identity, failed: tried, signal: () => goneSignal(client) })
+  }
+
+  send(endpoint: Endpoint): void {
     this.#attempt = new Attempt(this, endpoint)
     this.#attempt.send()
   }
 
-  succeed(attempt: Attempt): void {
-    this.#noteAnswer(attempt)
+  leave(endpoint: Endpoint): void {
+    endpoint.leave()
+  }
+
+  succeed(): void {
+    this.#noteAnswer()
     this.#end()
   }
 
-  #noteAnswer(attempt: Attempt): void {
-    this.upstreams.noteAnswer(attempt.endpoint, undefined)
-    attempt.leave()
+  /** The service has answered, whatever came of it. */
+  #noteAnswer(): void {
+    const { server } = this.#forward
+    if (server !== undefined) this.upstreams.noteAnswer(server, undefined)
+    this.#forward.leave()
   }
 
-  fail(attempt: Attempt, error: unknown): void {
+  fail(error: unknown): void {
+    this.#forward.fail(error)
+  }
+
+  judge(endpoint: Endpoint, error: unknown, { number, firstFailedMs }: Progress<Endpoint>): Fate {
     const { client, call } = this.options
-    const { endpoint } = attempt
-    this.#failed ??= []
+    if (client.destroyed || client.headersSent) return { retryMs: undefined }
     // What was read of a streamed body is gone.
-    const number = call.rawBody instanceof Readable ? Number.POSITIVE_INFINITY : this.#failed.length + 1
-    const delayMs =
-      client.destroyed || client.headersSent
-        ? undefined
-        : this.upstreams.noteFailure(endpoint, {
-            error,
-            method: this.call.method ?? 'GET',
-            attempt: number,
-            firstAtMs: this.#firstAtMs,
-          })
-    if (delayMs === undefined) {
-      attempt.leave()
-      this.#end(error)
-      return
-    }
-    this.#firstAtMs ??= performance.now()
-    this.#failed.push(endpoint)
-    setTimeout(() => {
-      attempt.leave()
-      this.attempt()
-    }, delayMs)
+    const attempt = call.rawBody instanceof Readable ? Number.POSITIVE_INFINITY : number
+    const failure = { error, method: this.call.method ?? 'GET', attempt, firstAtMs: firstFailedMs }
+    return { retryMs: this.upstreams.noteFailure(endpoint, failure) }
   }
 
-  follow(attempt: Attempt, path: string): void {
-    if (++this.#redirects > maxRedirects) {
-      this.fail(attempt, unfollowed(this.options.service))
-      return
-    }
-    this.#noteAnswer(attempt)
+  /** Asks where the service has sent the call on to. */
+  follow(path: string): void {
+    if (++this.#redirects > maxRedirects) return void this.fail(unfollowed(this.options.service))
+    this.#noteAnswer()
     this.call = { ...this.call, path, query: undefined }
-    this.attempt()
+    this.#forward.attempt()
+  }
+
+  giveUp(error: unknown): void {
+    this.#end(error)
   }
 
   #end(error?: unknown): void {
@@ -189,15 +175,11 @@ class Attempt implements ResponseReceiver, PassedAnswer {
   }
 
   succeed(): void {
-    this.#call.succeed(this)
+    this.#call.succeed()
   }
 
   fail(error: unknown): void {
-    this.#call.fail(this, error)
-  }
-
-  leave(): void {
-    this.endpoint.leave()
+    this.#call.fail(error)
   }
 
   pause(): void {
@@ -279,7 +261,7 @@ class Attempt implements ResponseReceiver, PassedAnswer {
   #redirect({ location }: IncomingHttpHeaders): void {
     const path = this.#target && redirectPath(this.#target, location)
     if (path === undefined) this.refuse(unfollowed(this.options.service))
-    else this.#phase = { data() {}, end: () => this.#call.follow(this, path) }
+    else this.#phase = { data() {}, end: () => this.#call.follow(path) }
   }
 
   onBody(piece: Buffer): void {

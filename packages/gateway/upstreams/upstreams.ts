@@ -1,5 +1,4 @@
 /** Connection pools per service, for buffered calls and for streams. */
-import { setTimeout as pause } from 'node:timers/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import type { ServiceTls } from '@fairlead/base/services/service-tls.ts'
@@ -7,6 +6,7 @@ import { nameOfService, type ServiceAddress, type ServiceName } from '@fairlead/
 import { isReadMethod } from '@fairlead/base/telemetry/methods.ts'
 import type { Metrics } from '@fairlead/base/telemetry/metrics.ts'
 import type { StartCall } from '@fairlead/base/telemetry/open-tracing.ts'
+import { Forward, type Wait } from '@fairlead/proxy/forward.ts'
 import { LeastBusy } from '@fairlead/proxy/least-busy.ts'
 import { Sweep } from '@fairlead/proxy/sweep.ts'
 import type { UpstreamAnswer } from './answer-form.ts'
@@ -80,6 +80,14 @@ interface CallFailure {
   /** From 1; infinite: there cannot be another one. */
   readonly attempt: number
   readonly firstAtMs: number | undefined
+}
+
+interface Entry {
+  readonly identity: IdentityHeaders
+  /** Have failed for this call; others are preferred. */
+  readonly failed: readonly Endpoint[]
+  /** Ends a wait. */
+  readonly signal: () => AbortSignal | undefined
 }
 
 export class Upstreams {
@@ -183,31 +191,50 @@ export class Upstreams {
     }
   }
 
-  async #askUntilAnswered(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
+  #askUntilAnswered(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<WholeAnswer> {
     const { method = 'GET', signal } = call
-    const failed: Endpoint[] = []
-    for (let firstAtMs: number | undefined; ; firstAtMs ??= performance.now()) {
-      const attempt = failed.length + 1
-      const endpoint = this.choose(service, call, identity, failed)
-      try {
-        const waiting = endpoint.enter(call, signal)
-        if (waiting !== undefined) await waiting
-      } catch (error) {
-        throw signal?.aborted ? signal.reason : error
-      }
-      try {
-        const answer = await this.#ask(endpoint, call, identity)
-        this.noteAnswer(endpoint, answer.status)
-        if (this.#retryDelay(endpoint, { status: answer.status, method, attempt, firstAtMs }) === undefined) return answer
-      } catch (error) {
-        if (signal?.aborted) throw error
-        const delayMs = this.noteFailure(endpoint, { error, method, attempt, firstAtMs })
-        if (delayMs === undefined) throw error
-        await pause(delayMs)
-      } finally {
-        failed.push(endpoint)
-        endpoint.leave()
-      }
+    const { promise, resolve, reject } = Promise.withResolvers<WholeAnswer>()
+    /** Says that the service is unavailable. */
+    let refusal: WholeAnswer | undefined
+    const forward = new Forward<Endpoint, unknown>({
+      choose: ({ tried }) => {
+        refusal = undefined
+        return this.enter(service, call, { identity, failed: tried, signal: () => signal })
+      },
+      send: (endpoint) => {
+        const answered = (answer: WholeAnswer) => {
+          this.noteAnswer(endpoint, answer.status)
+          refusal = answer
+          if (isUnavailable(answer.status)) return void forward.fail(undefined)
+          forward.leave()
+          resolve(answer)
+        }
+        this.#ask(endpoint, call, identity).then(answered, (error: unknown) => forward.fail(error))
+      },
+      judge: (endpoint, error, { number: attempt, firstFailedMs: firstAtMs }) => {
+        const failure = { error, status: refusal?.status, method, attempt, firstAtMs }
+        if (refusal !== undefined) return { retryMs: this.#retryDelay(endpoint, failure) === undefined ? undefined : 0 }
+        return { retryMs: signal?.aborted ? undefined : this.noteFailure(endpoint, failure) }
+      },
+      leave: (endpoint) => endpoint.leave(),
+      giveUp: (error) => (refusal === undefined ? reject(signal?.aborted ? signal.reason : error) : resolve(refusal)),
+    })
+    forward.attempt()
+    return promise
+  }
+
+  /**
+   * The address for a call, with a place there, for which it may have to wait.
+   *
+   * @throws {GatewayError} SERVICE_DISABLED, CIRCUIT_OPEN, UPSTREAM_OVERLOADED
+   */
+  enter(service: ServiceName, call: UpstreamCall, { identity, failed, signal }: Entry): Endpoint | Wait<Endpoint> {
+    const endpoint = this.choose(service, call, identity, failed)
+    const waiting = endpoint.enter(call, endpoint.isFull ? signal() : undefined)
+    if (waiting === undefined) return endpoint
+    return (proceed, giveUp) => {
+      waiting.then(() => proceed(endpoint), giveUp)
+      return () => {}
     }
   }
 
