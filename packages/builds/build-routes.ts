@@ -5,8 +5,8 @@ import type { Caller } from '@fairlead/ports/caller.ts'
 import { askerOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryValue, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { BuildService } from './build-service.ts'
-import { asAsker, found, jobOf, numberOf, serverOf, toNumber } from './server-requests.ts'
+import { type BuildService, found } from './build-service.ts'
+import { asAsker, jobOf, numberOf, serverOf, toNumber } from './server-requests.ts'
 
 export function mountBuildReads(app: FastifyInstance, builds: BuildService): void {
   type Read = (build: Build, as: Caller, request: FastifyRequest) => Promise<unknown>

@@ -1,10 +1,21 @@
 /** Builds of the connected servers, for other capabilities and for the routes. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { JsonObject } from '@fairlead/base/json/values.ts'
-import type { Build, Builds } from '@fairlead/ports/builds.ts'
-import type { Caller } from '@fairlead/ports/caller.ts'
+import { fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import type { Access } from '@fairlead/ports/access.ts'
+import type { BackendContext } from '@fairlead/ports/backend.ts'
+import {
+  type Build,
+  type BuildOrder,
+  type Builds,
+  type QueuedBuild,
+  type QueueItem,
+  toQueueItem,
+} from '@fairlead/ports/builds.ts'
+import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
-import type { BuildServer } from './build-server.ts'
+import { requireAccess } from '@fairlead/ports/rights/access.ts'
+import { type BuildServer, toProvider } from './build-server.ts'
+import { BuildStarts } from './build-starts.ts'
 
 export type Servers = ReadonlyMap<string, BuildServer>
 
@@ -12,12 +23,19 @@ export type Servers = ReadonlyMap<string, BuildServer>
 const lookups = 5
 
 export class BuildService implements Builds {
+  readonly takesReferences = true
+  /** Many builds may be in the queue, and a free queue hands a build out at once. */
+  readonly pauses = { least: 250, most: 2000, queued: 5000, order: 250 }
+  readonly #context: BackendContext
   readonly #servers: Servers
+  readonly #starts: BuildStarts
   readonly #lookupMs: number
 
   /** @param lookupMs Pause between two lookups of a file, in milliseconds */
-  constructor(servers: Servers, lookupMs: number) {
+  constructor(context: BackendContext, servers: Servers, lookupMs: number) {
+    this.#context = context
     this.#servers = servers
+    this.#starts = new BuildStarts(context.db, context.now)
     this.#lookupMs = lookupMs
   }
 
@@ -34,6 +52,61 @@ export class BuildService implements Builds {
             'Connect one by its settings, or a build integration service (services.igor.baseUrl) that has some.',
           ]
     throw new PortError(404, `The build server "${host}" does not exist${state}. ${advice}`)
+  }
+
+  async services(): Promise<JsonObject[]> {
+    return [...this.#servers.values()].map(({ name, type, permissions = {} }) => ({
+      name,
+      buildServiceProvider: toProvider(type),
+      permissions,
+    }))
+  }
+
+  async start({ host, job, parameters, startTime }: BuildOrder, as: Caller): Promise<string | undefined> {
+    const server = this.server(host)
+    await this.checkChange(server, as)
+    const { identity } = as
+    const [user, application] = [as.user || anonymous, identity['x-spinnaker-application']]
+    const order = {
+      server: server.name,
+      job,
+      executionId: identity['x-spinnaker-execution-id'] ?? '',
+      startTime,
+      parameters,
+    }
+    return this.#starts.run(order, async () => {
+      const config = found(await server.job(job, as.user || undefined), `job "${job}" of "${server.name}"`)
+      checkOrder(job, config, parameters)
+      const place = `build ${server.name}/${job}`
+      const { value } =
+        server.keepsReferences === true
+          ? { value: parameters }
+          : await this.#context.secrets.reveal(parameters, { application, user, place })
+      return server.start(job, { parameters: value, user, application, config })
+    })
+  }
+
+  async stop({ host, job, item, number }: Build & QueuedBuild, as: Caller): Promise<void> {
+    const server = this.server(host)
+    await this.checkChange(server, as)
+    await server.stop(job, item, number, as.user || undefined)
+  }
+
+  /** Reads are the gateway's to check; changes come from stages. @throws {PortError} 403, 503 */
+  async checkChange(server: BuildServer, as: Caller): Promise<void> {
+    if (this.#context.settings.authorization !== true || !isRestricted(server)) return
+    const user = as.user || anonymous
+    if (mayOnServer(await requireAccess(this.#context, user), server, 'WRITE')) return
+    throw new PortError(
+      403,
+      `This needs WRITE on the build server "${server.name}"; ${user} has none of its roles. An operator can add one to its permissions.`,
+      { exception: 'AccessDenied' },
+    )
+  }
+
+  async queueItem({ host, job, item }: QueuedBuild): Promise<QueueItem | undefined> {
+    const waiting = await this.server(host).queueItem(item, job)
+    return waiting && toQueueItem(waiting)
   }
 
   async build({ host, job, number }: Build, { user }: Caller): Promise<JsonObject | undefined> {
@@ -73,4 +146,36 @@ export class BuildService implements Builds {
   isRunning(id: string): boolean {
     return this.#servers.values().some((server) => server.isRunning?.(id) === true)
   }
+}
+
+/** @throws {PortError} 404 */
+export function found<Thing>(thing: Thing | undefined, name: string): Thing {
+  if (thing === undefined) throw new PortError(404, `The ${name} does not exist.`)
+  return thing
+}
+
+/** @throws {PortError} 400 when the job is disabled, or a value is not one of the choices of its parameter */
+function checkOrder(job: string, config: JsonObject, parameters: Readonly<Record<string, string>>): void {
+  if (config['buildable'] === false)
+    throw new PortError(400, `The job "${job}" cannot be built: it is disabled. Enable it there.`)
+  for (const definition of objectsOf(config['parameterDefinitionList'])) {
+    const name = textOf(definition['name']) ?? ''
+    const value = fieldOf(parameters, name)
+    const choices = definition['choices']
+    if (typeof value !== 'string' || !Array.isArray(choices) || textsOf(choices).includes(value)) continue
+    throw new PortError(
+      400,
+      `"${value}" is not a choice of the parameter "${name}" of the job "${job}". Use one of ${textsOf(choices).join(', ')}.`,
+    )
+  }
+}
+
+/** One without permissions is open to all users. */
+function isRestricted({ permissions = {} }: BuildServer): boolean {
+  return Object.keys(permissions).length > 0
+}
+
+export function mayOnServer(access: Access, server: BuildServer, authorization: 'READ' | 'WRITE'): boolean {
+  if (access.isAdmin || !isRestricted(server)) return true
+  return access.hasRole((server.permissions?.[authorization] ?? []).map((role) => role.toLowerCase()))
 }

@@ -10,12 +10,11 @@ import type { FastifyInstance } from 'fastify'
 import { mountBuildReads } from './build-routes.ts'
 import { toProvider } from './build-server.ts'
 import { buildServerTypes, openBuildServers } from './build-servers.ts'
-import { BuildService, type Servers } from './build-service.ts'
-import { BuildStarts, buildStartMigrations } from './build-starts.ts'
+import { BuildService, mayOnServer, type Servers } from './build-service.ts'
+import { buildStartMigrations } from './build-starts.ts'
 import { mountJobs } from './job-routes.ts'
 import { pollMigrations } from './polls/memory.ts'
 import { BuildPollers } from './polls/pollers.ts'
-import { mayOnServer } from './server-requests.ts'
 
 /** Build servers that the contract knows by name. */
 const knownTypes = ['jenkins', 'travis', 'concourse', 'gitlab_ci', 'gcb']
@@ -59,15 +58,14 @@ export const buildsBackend: Backend = createBuildsBackend()
 
 function openBuilds(context: BackendContext, servers: Servers, lookupMs: number): OpenBackend {
   const pollers = new BuildPollers(context, servers)
-  const starts = new BuildStarts(context.db, context.now)
-  const builds = new BuildService(servers, lookupMs)
+  const builds = new BuildService(context, servers, lookupMs)
   const all = [...servers.values()]
   return {
     ports: { builds },
     routes(app) {
       keepBodiesAsSent(app)
-      mountServers(app, context, servers)
-      mountJobs(app, { context, builds, starts })
+      mountServers(app, context, { builds, servers })
+      mountJobs(app, builds)
       mountBuildReads(app, builds)
       mountOthers(app)
       app.post('/admin/pollers/fastforward/:monitor', async (request, reply) => {
@@ -87,19 +85,17 @@ function openBuilds(context: BackendContext, servers: Servers, lookupMs: number)
   }
 }
 
-function mountServers(app: FastifyInstance, context: BackendContext, servers: Servers): void {
+function mountServers(
+  app: FastifyInstance,
+  context: BackendContext,
+  { builds, servers }: { readonly builds: BuildService; readonly servers: Servers },
+): void {
   const all = [...servers.values()]
   app.get('/masters', (request) => {
     const type = checkType(queryValue(request, 'type') ?? '')
     return all.flatMap((server) => (type === '' || toProvider(server.type) === type ? [server.name] : [])).sort()
   })
-  app.get('/buildServices', () =>
-    all.map(({ name, type, permissions = {} }) => ({
-      name,
-      buildServiceProvider: toProvider(type),
-      permissions,
-    })),
-  )
+  app.get('/buildServices', () => builds.services())
   // The gateway cannot know of which server the build is.
   app.get('/ci/builds/:build/output', async (request) => {
     const readable = await readableServers(context, userOf(request), servers)

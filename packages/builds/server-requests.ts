@@ -1,7 +1,6 @@
 /** Hosts, jobs and builds that requests to the build service name. */
 
 import { fieldOf } from '@fairlead/base/json/values.ts'
-import type { Access } from '@fairlead/ports/access.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { askerOf, trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
@@ -35,19 +34,4 @@ export function numberOf(request: FastifyRequest): number {
 export function toNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new PortError(400, `The build number "${text}" is not a whole number.`)
   return Number(text)
-}
-
-/** @throws {PortError} 404 */
-export function found<Thing>(thing: Thing | undefined, name: string): Thing {
-  if (thing === undefined) throw new PortError(404, `The ${name} does not exist.`)
-  return thing
-}
-
-export function isRestricted({ permissions = {} }: BuildServer): boolean {
-  return Object.keys(permissions).length > 0
-}
-
-export function mayOnServer(access: Access, server: BuildServer, authorization: 'READ' | 'WRITE'): boolean {
-  if (access.isAdmin || !isRestricted(server)) return true
-  return access.hasRole((server.permissions?.[authorization] ?? []).map((role) => role.toLowerCase()))
 }

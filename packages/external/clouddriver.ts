@@ -1,9 +1,7 @@
 /** Infrastructure of a clouddriver elsewhere: its paths and shapes, and its ways to be late. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldOf, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
-import { usersOf } from '@fairlead/base/names/acting-users.ts'
 import { encodeSegment, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
-import type { Access } from '@fairlead/ports/access.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import {
   type CloudTask,
@@ -30,24 +28,17 @@ import type {
   Operations,
   RefreshRequest,
 } from '@fairlead/ports/infrastructure.ts'
-import { missingRight } from '@fairlead/ports/missing-right.ts'
-import { PortError, toPortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
 import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
-
-interface ClouddriverOptions {
-  readonly call: CallService
-  /** Milliseconds on a monotonic clock. */
-  readonly steady: () => number
-  /** What users may do; with several names, `each` has those whose rights count. */
-  readonly accessOf: (users: string) => Promise<Access>
-}
+import { toPortError } from './success.ts'
 
 /** A task that was submitted may be unknown for so long. */
 const unknownMs = 30_000
 const pendingPollMs = 1000
 
-export function createClouddriver(options: ClouddriverOptions): Infrastructure {
-  const asked = new Clouddriver(options)
+/** @param steady Milliseconds on a monotonic clock */
+export function createClouddriver(call: CallService, steady: () => number): Infrastructure {
+  const asked = new Clouddriver(call, steady)
   const named = ({ account, region, name }: { account: string; region: string; name: string }) =>
     pathTo`/${account}/${region}/${name}`
   const found = async (path: string, as: Caller) => {
@@ -58,6 +49,7 @@ export function createClouddriver(options: ClouddriverOptions): Infrastructure {
   const properties = async (path: string, as: Caller) => toNonEmpty(await asked.find(path, as))
   return {
     takesReferences: false,
+    hasOwnInstances: false,
     versions: undefined,
     submit: (operations, request, as) => asked.submit(operations, request, as),
     // It checks operations when they arrive.
@@ -144,12 +136,14 @@ export function createClouddriver(options: ClouddriverOptions): Infrastructure {
 }
 
 class Clouddriver {
-  readonly #options: ClouddriverOptions
+  readonly #call: CallService
+  readonly #steady: () => number
   /** Since when tasks are unknown that were submitted. */
   readonly #unknownSince = new Map<string, number>()
 
-  constructor(options: ClouddriverOptions) {
-    this.#options = options
+  constructor(call: CallService, steady: () => number) {
+    this.#call = call
+    this.#steady = steady
   }
 
   async read(path: string, as: Caller): Promise<unknown> {
@@ -162,43 +156,11 @@ class Clouddriver {
     return status >= 400 ? undefined : body
   }
 
-  /**
-   * It knows one user a call: what it reads, it shows to each of the users, and the answer is the last one's, or the first refusal.
-   * What it changes is judged here for the others.
-   *
-   * @param expected Error statuses that are no exceptions
-   */
-  async send(request: ServiceCall, as: Caller, expected: readonly number[] = []): Promise<ServiceAnswer> {
-    const [last, ...others] = (await this.#usersOf(as)).reverse()
-    const answer = await this.#sendForAll(request, as, { last, others: others.reverse() })
+  /** @param expected Error statuses that are no exceptions */
+  async send(request: ServiceCall, { identity: headers }: Caller, expected: readonly number[] = []): Promise<ServiceAnswer> {
+    const answer = await this.#call('clouddriver', { ...request, headers })
     if (answer.status < 400 || expected.includes(answer.status)) return answer
-    throw toPortError(answer)
-  }
-
-  async #sendForAll(
-    request: ServiceCall,
-    as: Caller,
-    { last, others }: { readonly last: Access | string | undefined; readonly others: readonly (Access | string)[] },
-  ): Promise<ServiceAnswer> {
-    const { call } = this.#options
-    const callAs = (user: string | undefined) =>
-      call('clouddriver', { ...request, headers: { ...as.identity, ...(user !== undefined && { 'x-spinnaker-user': user }) } })
-    const isRead = request.method === 'GET' || request.path === '/artifacts/fetch'
-    for (const other of others) {
-      if (typeof other === 'string') continue
-      const answer = isRead ? await callAs(other.user) : undefined
-      if (answer !== undefined && answer.status >= 400) return answer
-      const missing = isRead ? undefined : missingRight(request.body, other)
-      if (missing !== undefined) throw new PortError(403, missing, { kind: 'PERMISSION' })
-    }
-    return callAs(typeof last === 'object' ? last.user : last)
-  }
-
-  /** With their rights where those of each count. */
-  async #usersOf({ user }: Caller): Promise<(Access | string)[]> {
-    const users = usersOf(user ?? '')
-    if (users.length < 2) return users
-    return [...((await this.#options.accessOf(user ?? '')).each ?? users)]
+    throw toPortError('clouddriver', answer)
   }
 
   async submit(body: Operations, { provider, id }: OperationRequest, as: Caller): Promise<string> {
@@ -216,7 +178,7 @@ class Clouddriver {
       this.#unknownSince.delete(id)
       return task
     }
-    const now = this.#options.steady()
+    const now = this.#steady()
     if (now - this.#unknownSince.getOrInsert(id, now) <= unknownMs) return undefined
     this.#unknownSince.delete(id)
     throw new PortError(404, `clouddriver does not know its task ${id}.`)

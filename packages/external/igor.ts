@@ -1,29 +1,58 @@
 /** Builds of an Igor. */
-import { isObject, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
-import { encodeSegments, encodeValue, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
-import type { Build, Builds } from '@fairlead/ports/builds.ts'
+import { isObject, type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
+import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
+import { type BuildJob, type Builds, toQueueItem } from '@fairlead/ports/builds.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import type { CallService } from '@fairlead/ports/service-call.ts'
-import { successOf } from './success.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
+import { toPortError } from './success.ts'
 
 export function openIgor(call: CallService): Builds {
-  const get = async (path: string, { identity }: Caller): Promise<unknown> =>
-    successOf('igor', await call('igor', { method: 'GET', path, headers: identity }))
+  /** @param expected Error statuses that are no exceptions */
+  const send = async (
+    request: ServiceCall,
+    { identity: headers }: Caller,
+    expected: readonly number[] = [],
+  ): Promise<ServiceAnswer> => {
+    const answer = await call('igor', { ...request, headers })
+    if (answer.status < 400 || expected.includes(answer.status)) return answer
+    throw toPortError('igor', answer)
+  }
+  const get = async (path: string, as: Caller): Promise<unknown> => (await send({ method: 'GET', path }, as)).body
   const getObject = async (path: string, as: Caller): Promise<JsonObject | undefined> => {
     const body = await get(path, as)
     return isObject(body) ? body : undefined
   }
   return {
-    build: (build, as) => getObject(`/builds/status/${placeOf(build)}`, as),
-    properties: ({ number, ...job }, fileName, as) =>
-      getObject(pathTo`/builds/properties/${String(number)}/${fileName}/` + jobPath(job), as),
-    artifacts: async (build, propertyFile, as) => {
-      const more = propertyFile === undefined ? '' : `&propertyFile=${encodeValue(propertyFile)}`
-      return objectsOf(await get(`/builds/artifacts/${placeOf(build)}${more}`, as))
+    takesReferences: false,
+    pauses: { least: 1000, most: 10_000, queued: 10_000, order: 30_000 },
+    services: async (as) => objectsOf(await get('/buildServices', as)),
+    async start({ parameters, startTime, ...job }, as) {
+      const path = `${jobsOf(job)}/${encodeSegments(job.job)}${formatQuery(parameters)}`
+      const { status, body } = await send({ method: 'PUT', path, body: Number(startTime) }, as)
+      if (status === 202) return undefined
+      const item = scalarOf(body)
+      if (item === undefined)
+        throw new PortError(500, `The build service has started "${job.job}" on "${job.host}" and names no build.`)
+      return item
     },
-    async file({ number, host, job }, path, { identity }) {
+    async stop({ number, item, ...job }, as) {
+      const order = pathTo`/stop/${item}/${String(number)}`
+      const ofJob = job.job.includes('/') ? order + formatQuery({ jobName: job.job }) : pathTo`/${job.job}` + order
+      await send({ method: 'PUT', path: jobsOf(job) + ofJob }, as, [400, 404])
+    },
+    async queueItem({ host, job, item }, as) {
+      const found = await getObject(pathTo`/builds/queue/${host}/${item}` + formatQuery({ job }), as)
+      return found && toQueueItem(found)
+    },
+    build: ({ number, ...job }, as) => getObject(pathTo`/builds/status/${String(number)}/` + placeOf(job), as),
+    properties: ({ number, ...job }, fileName, as) =>
+      getObject(pathTo`/builds/properties/${String(number)}/${fileName}/` + placeOf(job), as),
+    artifacts: async ({ number, ...job }, propertyFile, as) =>
+      objectsOf(await get(pathTo`/builds/artifacts/${String(number)}/` + placeOf(job) + formatQuery({ propertyFile }), as)),
+    async file({ number, host, job }, path, as) {
       const at = `${pathTo`/builds/file/${String(number)}/${host}`}/${encodeSegments(job)}${formatQuery({ path })}`
-      const body = successOf('igor', await call('igor', { method: 'GET', path: at, headers: identity, wantsBytes: true }))
+      const { body } = await send({ method: 'GET', path: at, wantsBytes: true }, as)
       return Buffer.isBuffer(body) ? body : undefined
     },
     package: ({ location, name, version }, as) => getObject(pathTo`/artifacts/${location}/${name}/${version}`, as),
@@ -31,11 +60,11 @@ export function openIgor(call: CallService): Builds {
   }
 }
 
-/** Jobs in folders are in the query: a slash in a path would end the name of the job. */
-function placeOf({ number, ...job }: Build): string {
-  return `${number}/${jobPath(job)}`
+function jobsOf({ host }: BuildJob): string {
+  return pathTo`/masters/${host}/jobs`
 }
 
-function jobPath({ host, job }: Omit<Build, 'number'>): string {
-  return `${encodeValue(host)}?job=${encodeValue(job)}`
+/** The slashes of jobs in folders stay: the rest of the path is the job. */
+function placeOf({ host, job }: BuildJob): string {
+  return pathTo`${host}/` + encodeSegments(job)
 }

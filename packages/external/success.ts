@@ -1,5 +1,5 @@
-/** Answers of services as values of a port. */
-import { fieldOf, textOf } from '@fairlead/base/json/values.ts'
+/** Answers of services as values or errors of a port. */
+import { fieldOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { ServiceAnswer } from '@fairlead/ports/service-call.ts'
@@ -8,4 +8,10 @@ import type { ServiceAnswer } from '@fairlead/ports/service-call.ts'
 export function successOf(service: ServiceName, { status, body }: ServiceAnswer): unknown {
   if (status < 400) return body
   throw new PortError(status, `${service} answered ${status}: ${textOf(fieldOf(body, 'message')) ?? 'no message'}`)
+}
+
+/** A refusal in the words of the service. */
+export function toPortError(service: ServiceName, { status, body }: ServiceAnswer): PortError {
+  const { message, errors, exception } = objectOf(body)
+  return new PortError(status, textOf(message) ?? `${service} answered with status ${status}.`, { errors, exception })
 }

@@ -1,7 +1,6 @@
 /** Interface of an embedded back end: an HTTP application with the contract of its service. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { BackendGroups } from '@fairlead/app/hosting/setting-groups.ts'
-import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { Agent } from '@fairlead/base/net/agent-protocol.ts'
 import type { EmbeddableService, ServiceName } from '@fairlead/base/services/services.ts'
 import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
@@ -15,7 +14,6 @@ import type { ProviderHandle } from './machine.ts'
 import type { Ports } from './ports.ts'
 import type { RetainedKind } from './retained-kind.ts'
 import type { SecretHolder, SecretRun, SecretValues } from './secrets.ts'
-import type { CallService } from './service-call.ts'
 
 export interface Backend {
   /** The service that it replaces; also the first path segment under which the worker serves it. */
@@ -39,8 +37,6 @@ export interface OpenBackend {
   observe?(): BackendState
   /** One of its cloud providers. */
   provider?(id: string): ProviderHandle | undefined
-  /** Notifications of an application, and those of all applications. */
-  notificationRecordsOf?(application: string): JsonObject[]
   /** Values of secrets that applications and accounts have. */
   readonly secrets?: SecretValues
   /** What runs with values of secrets at this moment. */
@@ -65,8 +61,6 @@ export interface BackendContext {
   /** Milliseconds since any moment, on a monotonic clock; what is passed by is the difference. */
   readonly steady: () => number
   readonly log: FastifyBaseLogger
-  /** Calls another service over HTTP, embedded or external, just as the gateway would. */
-  readonly call: CallService
   /** Capabilities of the other back ends, or of services in their place; once all back ends are open. */
   readonly ports: Ports
   /** Whether a service is one of the back ends of this process. */
@@ -75,8 +69,6 @@ export interface BackendContext {
   readonly openAgent: (dataDir: string, startsAgent: boolean) => Agent
   /** A cloud provider of this process. */
   readonly providerOf: (id: string) => ProviderHandle | undefined
-  /** Notifications of an application, and those of all; undefined: the definition store is elsewhere. */
-  readonly notificationRecordsOf: (application: string) => JsonObject[] | undefined
   /** Values of secrets for what this back end carries out. */
   readonly secrets: SecretValues
   /** What runs with values of secrets at this moment, as the back ends of this process report. */
@@ -90,6 +82,8 @@ export interface BackendContext {
   readonly stateChanged: () => void
   /** Called when rights of users change: also within the transaction, since this thread reads nothing meanwhile. */
   readonly permissionsChanged: () => void
+  /** Resolves when no process uses rights from before the last change: who changes them learns so no earlier. */
+  readonly permissionsKnown: () => Promise<unknown>
   /** Another number after every change of permissions; undefined where they are not counted. */
   readonly permissionVersion?: () => number
 }

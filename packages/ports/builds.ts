@@ -1,6 +1,8 @@
 /** Builds of build servers, as other capabilities use them. */
-import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { isTrue, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import type { Caller } from './caller.ts'
+import type { PortRules } from './rules.ts'
 
 export interface BuildJob {
   /** Name of the build server. */
@@ -13,6 +15,31 @@ export interface Build extends BuildJob {
   readonly number: number
 }
 
+/** How often builds may be asked for, in milliseconds. */
+export interface BuildPauses {
+  /** Of one that runs: when it has just begun, and later. */
+  readonly least: number
+  readonly most: number
+  /** Longest one while it is in the queue. */
+  readonly queued: number
+  /** While the same order is in progress. */
+  readonly order: number
+}
+
+export interface BuildOrder extends BuildJob {
+  readonly parameters: Readonly<Record<string, string>>
+  /** When the stage began that orders it, as text: its equal orders are one build. */
+  readonly startTime: string
+}
+
+export interface QueuedBuild extends BuildJob {
+  readonly item: string
+}
+
+/** One that waits and why, or the build that it has become. */
+export const toQueueItem = shape({ number: numberOf, isCancelled: [isTrue, 'cancelled'], why: textOf })
+export type QueueItem = ShapeOf<typeof toQueueItem>
+
 /** Package of a registry, as an artifact names it. */
 export interface PackageVersion {
   readonly location: string
@@ -22,6 +49,16 @@ export interface PackageVersion {
 
 /** Absent builds, files and packages are undefined. All throw a `PortError` for a refusal. */
 export interface Builds {
+  /** Whether it puts values in place of references to secrets by itself, where they are needed. */
+  readonly takesReferences: boolean
+  readonly pauses: BuildPauses
+  /** Build servers, with `name` and `permissions`. */
+  services(as: Caller): Promise<JsonObject[]>
+  /** @returns the queue item; undefined while an equal order is still in progress */
+  start(order: BuildOrder, as: Caller): Promise<string | undefined>
+  /** @param build With the number 0 while it is in the queue; one that is over stays as it is */
+  stop(build: Build & QueuedBuild, as: Caller): Promise<void>
+  queueItem(queued: QueuedBuild, as: Caller): Promise<QueueItem | undefined>
   build(build: Build, as: Caller): Promise<JsonObject | undefined>
   /** @param fileName Of the archived file that holds them */
   properties(build: Build, fileName: string, as: Caller): Promise<JsonObject | undefined>
@@ -33,4 +70,11 @@ export interface Builds {
   package(version: PackageVersion, as: Caller): Promise<JsonObject | undefined>
   /** Whether a build of this process still runs. */
   isRunning(id: string): boolean
+}
+
+export const buildRules: PortRules<Builds> = {
+  service: 'igor',
+  changes: ['start', 'stop'],
+  holdsSecrets: ['start'],
+  once: [],
 }

@@ -5,8 +5,8 @@ import type { PortRules } from './rules.ts'
 
 /** What is not there is undefined, or an empty list. All throw {PortError} while the store cannot be asked, or refuses the caller. */
 export interface StoredDefinitions {
-  /** Another text after each change of pipelines and strategies; undefined where changes cannot be seen. */
-  version(): string | undefined
+  /** Another text after each change of such documents; undefined where changes cannot be seen. */
+  version(of: VersionedKind): string | undefined
   applications(as: Caller): Promise<JsonObject[]>
   application(name: string, as: Caller): Promise<JsonObject | undefined>
   /** Permissions of applications. */
@@ -17,12 +17,109 @@ export interface StoredDefinitions {
   pipelines(as: Caller): Promise<JsonObject[]>
   /** Those with a trigger of one of the types, and perhaps others. */
   triggeredPipelines(types: readonly string[], as: Caller): Promise<JsonObject[]>
+  /** Those that follow the end of another one, and perhaps others. @param word Of its end: `successful`, … */
+  followersOf(id: string, word: string, as: Caller): Promise<JsonObject[]>
+  /** In their order. */
   pipelinesOf(application: string, as: Caller): Promise<JsonObject[]>
   pipeline(id: string, as: Caller): Promise<JsonObject | undefined>
+  /** The newest first. */
+  pipelineVersions(wanted: { readonly id: string; readonly most: number }, as: Caller): Promise<JsonObject[]>
+  /** @param application Undefined: of all */
+  strategies(application: string | undefined, as: Caller): Promise<JsonObject[]>
+  projects(as: Caller): Promise<JsonObject[]>
   /** @param nameOrId Of several with the name, one that is spelled so */
   project(nameOrId: string, as: Caller): Promise<JsonObject | undefined>
+  /** Of the second schema. */
+  template(wanted: WantedTemplate, as: Caller): Promise<JsonObject | undefined>
   /** Recipients of notifications: records of applications, and one of all. */
   notifications(as: Caller): Promise<JsonObject[]>
+  /** @param application Undefined: the record of all */
+  notificationsOf(application: string | undefined, as: Caller): Promise<JsonObject>
+  /** Those of an application and of all, within a transaction; undefined: they have to be asked for. */
+  notificationsAtHand(application: string): JsonObject[] | undefined
+  /** @param wanted With a time in milliseconds, the version of that time; else the last one */
+  snapshot(wanted: { readonly id: string; readonly timestamp?: number | undefined }, as: Caller): Promise<JsonObject | undefined>
+
+  createApplication(application: JsonObject, as: Caller): Promise<void>
+  /** Fields that are left out stay. */
+  updateApplication(application: JsonObject & { readonly name: string }, as: Caller): Promise<void>
+  removeApplication(name: string, as: Caller): Promise<void>
+  setPermissions(record: { readonly name: string; readonly permissions: unknown }, as: Caller): Promise<void>
+  removePermissions(application: string, as: Caller): Promise<void>
+  savePipeline(pipeline: JsonObject, options: SaveOptions, as: Caller): Promise<JsonObject>
+  replacePipeline(pipeline: JsonObject & { readonly id: string }, options: SaveOptions, as: Caller): Promise<JsonObject>
+  /** Those that are fine; the others are reported. */
+  savePipelines(pipelines: readonly unknown[], options: SaveOptions, as: Caller): Promise<BatchReport>
+  removePipeline(place: { readonly application: string; readonly name: string }, as: Caller): Promise<void>
+  reorder(order: PipelineOrder, as: Caller): Promise<void>
+  createProject(project: JsonObject, as: Caller): Promise<void>
+  replaceProject(project: JsonObject & { readonly id: string }, as: Caller): Promise<void>
+  removeProject(id: string, as: Caller): Promise<void>
+  createTemplate(template: GivenTemplate, as: Caller): Promise<void>
+  updateTemplate(template: GivenTemplate, as: Caller): Promise<void>
+  deleteTemplate(template: Omit<GivenTemplate, 'content'>, as: Caller): Promise<void>
+  saveSnapshot(snapshot: JsonObject, as: Caller): Promise<void>
 }
 
-export const definitionRules: PortRules<StoredDefinitions> = { service: 'front50', changes: [], holdsSecrets: [], once: [] }
+/** Pipelines include strategies. */
+export type VersionedKind = 'applications' | 'pipelines' | 'projects'
+
+export interface WantedTemplate {
+  readonly id: string
+  /** Either of them, or neither. */
+  readonly tag?: string | undefined
+  readonly digest?: string | undefined
+}
+
+export interface GivenTemplate extends WantedTemplate {
+  /** Of the second schema. */
+  readonly isVersioned: boolean
+  readonly content: JsonObject
+}
+
+export interface SaveOptions {
+  /** Refuses what was changed since it was read. */
+  readonly staleCheck: boolean
+}
+
+export interface PipelineOrder {
+  readonly kind: 'pipelines' | 'strategies'
+  readonly application: string
+  readonly idsToIndices: JsonObject
+}
+
+export interface BatchReport {
+  readonly successful_pipelines_count: number
+  readonly successful_pipelines: readonly string[]
+  readonly failed_pipelines_count: number
+  /** As they were sent, with `errorMsg`. */
+  readonly failed_pipelines: readonly JsonObject[]
+}
+
+const unrepeatable = [
+  'createApplication',
+  'updateApplication',
+  'savePipeline',
+  'savePipelines',
+  'reorder',
+  'createProject',
+  'createTemplate',
+] as const
+
+export const definitionRules: PortRules<StoredDefinitions> = {
+  service: 'front50',
+  changes: [
+    ...unrepeatable,
+    'removeApplication',
+    'setPermissions',
+    'removePermissions',
+    'replacePipeline',
+    'removePipeline',
+    'replaceProject',
+    'removeProject',
+    'updateTemplate',
+    'deleteTemplate',
+  ],
+  holdsSecrets: [],
+  once: unrepeatable,
+}

@@ -17,6 +17,8 @@ import type { PortRules } from './rules.ts'
 export interface Infrastructure {
   /** Whether it puts values in place of references to secrets by itself, where they are needed. */
   readonly takesReferences: boolean
+  /** Whether its instances run where this process does, so that their addresses may be called. */
+  readonly hasOwnInstances: boolean
   /** @returns the id of the task; a request that is repeated has the task of the first one */
   submit(operations: Operations, request: OperationRequest, as: Caller): Promise<string>
   /** Why it would refuse operations; undefined: it does not say so beforehand. */

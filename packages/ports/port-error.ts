@@ -1,5 +1,4 @@
 /** Refusal of a capability, with the status of its HTTP answer. */
-import { objectOf, textOf } from '@fairlead/base/json/values.ts'
 
 /** `exception` of an answer: the same request fails again, whatever its status says. */
 export const authorFault = 'AuthorError'
@@ -21,10 +20,4 @@ export class PortError extends Error {
 /** Whether the same request may succeed later. */
 export function isPassing(error: unknown): boolean {
   return !(error instanceof PortError) || error.status >= 500 || error.status === 408 || error.status === 429
-}
-
-/** A refusal in the words of the service, for those who add its name. */
-export function toPortError({ status, body }: { readonly status: number; readonly body: unknown }): PortError {
-  const { message, errors, exception } = objectOf(body)
-  return new PortError(status, textOf(message) ?? '', { errors, exception })
 }

@@ -17,8 +17,6 @@ export interface ServiceAnswer {
   status: number
   /** The parsed JSON body; undefined when empty; text when it is not JSON; a Buffer where the call wants bytes. */
   body: unknown
-  /** Validator of the body. */
-  tag?: string
 }
 
 /** A service that the configuration does not have: calls fail until an operator changes that. */

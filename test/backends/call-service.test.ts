@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import test from 'node:test'
-import { createServiceCalls } from '../../packages/app/hosting/call-service.ts'
+import { createServiceCalls } from '../../packages/external/call-service.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
-import { createServiceCalls } from '../../packages/app/hosting/call-service.ts'
+import { createServiceCalls } from '../../packages/external/call-service.ts'
 import type { CallService } from '../../packages/ports/service-call.ts'
 
 type Fields = Record<string, unknown>

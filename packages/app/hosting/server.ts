@@ -10,24 +10,16 @@ import { migrate } from '@fairlead/base/storage/migrations.ts'
 import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
 import { Sweeper } from '@fairlead/engine/retention/sweeper.ts'
 import { passSecretsOn } from '@fairlead/engine/secrets/pass-secrets-on.ts'
-import { createClouddriver } from '@fairlead/external/clouddriver.ts'
-import { openEcho } from '@fairlead/external/echo.ts'
-import { openFiat } from '@fairlead/external/fiat.ts'
-import { openFront50 } from '@fairlead/external/front50.ts'
-import { openIgor } from '@fairlead/external/igor.ts'
-import { openOrca } from '@fairlead/external/orca.ts'
 import { withoutSchemas } from '@fairlead/gateway/http/without-schemas.ts'
 import type { Backend, BackendContext, BackendSettings, OpenBackend } from '@fairlead/ports/backend.ts'
-import type { Infrastructure } from '@fairlead/ports/infrastructure.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
-import type { Ports } from '@fairlead/ports/ports.ts'
 import { acceptJson } from '@fairlead/ports/requests/accept-bodies.ts'
-import { backendHeader } from '@fairlead/ports/requests/request-caller.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { CallService } from '@fairlead/ports/service-call.ts'
 import { toStorageError } from '@fairlead/ports/storage-error.ts'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
 import { markNewData } from './data-age.ts'
+import { createPorts } from './ports.ts'
 
 interface BackendServerOptions {
   backends: readonly Backend[]
@@ -41,6 +33,8 @@ interface BackendServerOptions {
   onStateChanged?: (service: ServiceName) => void
   /** Called when a back end changes permissions on its own. */
   onPermissionsChanged?: () => void
+  /** Resolves when no process uses rights from before the last change. */
+  permissionsKnown?: () => Promise<unknown>
   /** Another number after every change of permissions. */
   permissionVersion?: () => number
 }
@@ -58,13 +52,16 @@ export function createBackendServer(options: BackendServerOptions) {
   const server = createServer(options)
   const opened = new Map<ServiceName, OpenBackend>()
   const isNewData = markNewData(options.db)
-  let definitions: Ports['definitions'] | undefined
+  const now = options.now ?? Date.now
+  const steady = options.steady ?? options.now ?? (() => performance.now())
+  const { call, log } = options
+  const accessOf = (users: string) => requireAccess({ ...options, ports, now }, users)
+  const { ports, add } = createPorts({ call, log, steady, accessOf })
   for (const backend of options.backends) {
     migrateAll(options.db, backend)
-    const context = toContext(backend.service, opened, { ...options, isNewData })
-    definitions ??= context.ports.definitions
-    const open = backend.open(context)
+    const open = backend.open(toContext(backend.service, opened, { ...options, isNewData, now, steady, ports }))
     opened.set(backend.service, open)
+    add(open)
     server.register(
       (app, _options, done) => {
         app.get('/health', () => ({ status: 'UP' }))
@@ -76,7 +73,7 @@ export function createBackendServer(options: BackendServerOptions) {
   }
   const sweeper = new Sweeper({
     ...options,
-    definitions: definitions ?? openFront50(options.call),
+    definitions: ports.definitions,
     kinds: [...opened.values()].flatMap(({ retained }) => retained ?? []),
     settings: options.settings.retention,
     isNewData,
@@ -145,24 +142,29 @@ function migrateAll(db: DatabaseSync, { service, migrations, partMigrations = {}
 function toContext(
   service: ServiceName,
   opened: ReadonlyMap<ServiceName, OpenBackend>,
-  { backends, db, call, settings, log, isNewData, ...options }: BackendServerOptions & { readonly isNewData: boolean },
+  {
+    backends,
+    db,
+    settings,
+    log,
+    ports,
+    now,
+    steady,
+    isNewData,
+    ...options
+  }: BackendServerOptions & Pick<BackendContext, 'isNewData' | 'now' | 'steady' | 'ports'>,
 ): BackendContext {
   const isEmbedded = (other: ServiceName) => backends.some((each) => each.service === other)
-  const steady = options.steady ?? options.now ?? (() => performance.now())
-  const clouddriver = createClouddriver({ call, steady, accessOf: (users) => requireAccess(context, users) })
-  const ports = toPorts(opened, call, clouddriver)
-  const context: BackendContext = {
+  return {
     db,
     ports,
-    now: options.now ?? Date.now,
+    now,
     steady,
     log: log.child({ service }),
-    call: (other, request) =>
-      call(other, isEmbedded(other) ? { ...request, headers: { ...request.headers, [backendHeader]: 'true' } } : request),
     isEmbedded,
-    openAgent: (dataDir, startsAgent) => openAgent({ dataDir, startsAgent, version: settings.version ?? '', log: context.log }),
+    openAgent: (dataDir, startsAgent) =>
+      openAgent({ dataDir, startsAgent, version: settings.version ?? '', log: log.child({ service }) }),
     providerOf: (id) => opened.get('clouddriver')?.provider?.(id),
-    notificationRecordsOf: (application) => opened.get('front50')?.notificationRecordsOf?.(application),
     secrets: passSecretsOn(() => opened.get('front50')?.secrets),
     secretHolders: () => [...opened.values()].flatMap((backend) => backend.secretHolders?.() ?? []),
     isRunning: ({ service: runner, id }) => ports[runner === 'orca' ? 'executions' : 'builds'].isRunning(id),
@@ -170,34 +172,8 @@ function toContext(
     isNewData,
     stateChanged: () => options.onStateChanged?.(service),
     permissionsChanged: options.onPermissionsChanged ?? (() => {}),
+    permissionsKnown: options.permissionsKnown ?? (async () => {}),
     permissionVersion: options.permissionVersion,
-  }
-  return context
-}
-
-/** Each capability of this process, or else of the service in its place. */
-function toPorts(opened: ReadonlyMap<ServiceName, OpenBackend>, call: CallService, clouddriver: Infrastructure): Ports {
-  const [front50, fiat] = [openFront50(call), openFiat(call)]
-  const [orca, echo, igor] = [openOrca(call), openEcho(call), openIgor(call)]
-  return {
-    get infrastructure() {
-      return opened.get('clouddriver')?.ports?.infrastructure ?? clouddriver
-    },
-    get builds() {
-      return opened.get('igor')?.ports?.builds ?? igor
-    },
-    get events() {
-      return opened.get('echo')?.ports?.events ?? echo
-    },
-    get executions() {
-      return opened.get('orca')?.ports?.executions ?? orca
-    },
-    get definitions() {
-      return opened.get('front50')?.ports?.definitions ?? front50
-    },
-    get rights() {
-      return opened.get('fiat')?.ports?.rights ?? fiat
-    },
   }
 }
 

@@ -12,12 +12,12 @@ import { openDatabase } from '@fairlead/base/storage/database.ts'
 import { keepSocket } from '@fairlead/base/storage/kept-socket.ts'
 import { socketPathFor } from '@fairlead/base/storage/socket-path.ts'
 import type { BackendState, LeaseState } from '@fairlead/base/telemetry/metrics.ts'
+import { createServiceCalls } from '@fairlead/external/call-service.ts'
 import { countStateChange, readStateCount, statePartOf } from '@fairlead/gateway/upstreams/upstream-call.ts'
 import type { BackendSettings } from '@fairlead/ports/backend.ts'
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
 import { embeddedBackends } from './all.ts'
-import { createServiceCalls } from './call-service.ts'
 import { type GatewayLinks, openGatewayLinks } from './gateway-links.ts'
 import { createBackendServer } from './server.ts'
 import { passTraceOn } from './trace-context.ts'
@@ -109,6 +109,7 @@ export async function serveBackends(input: WorkerInput, { tell, onOrder, onClose
       countStateChange(input.stateCounts, 'permissions')
       announced = Promise.all([announced, announce()])
     },
+    permissionsKnown: () => announced,
     permissionVersion: () => readStateCount(input.stateCounts, 'permissions'),
   })
   traced?.watch(server)

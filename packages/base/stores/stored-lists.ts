@@ -1,8 +1,8 @@
-/** Lists of the definition store, kept with their validators: clients poll them, and definitions are large and seldom change. */
+/** Lists of the definition store, kept with its version: clients poll them, and definitions are large and seldom change. */
 
-import type { CallService } from '@fairlead/ports/service-call.ts'
+import type { StoredDefinitions, VersionedKind } from '@fairlead/ports/definitions.ts'
 import { LRUCache } from 'lru-cache'
-import { type JsonObject, objectsOf } from '../json/values.ts'
+import type { JsonObject } from '../json/values.ts'
 
 interface StoredListsOptions<T> {
   /** What is kept of a definition. */
@@ -15,7 +15,7 @@ const maxKept = 1000
 
 export class StoredLists<T> {
   readonly #options: StoredListsOptions<T>
-  readonly #kept: LRUCache<string, { readonly tag: string; readonly list: readonly T[] }>
+  readonly #kept: LRUCache<string, { readonly version: string; readonly list: readonly T[] }>
 
   constructor(options: StoredListsOptions<T>) {
     this.#options = options
@@ -27,24 +27,20 @@ export class StoredLists<T> {
   }
 
   /**
-   * @param caller For whom it is read; absent: the service itself
-   * @throws {Error} when the definition store does not answer, or refuses the caller
+   * @param key Names the list, and for whom it is read
+   * @throws {PortError} when the definition store does not answer, or refuses the caller
    */
   async load(
-    call: CallService,
-    path: string,
-    caller?: { readonly user: string | undefined; readonly identity: Record<string, string> },
+    definitions: Pick<StoredDefinitions, 'version'>,
+    { key, kind }: { readonly key: string; readonly kind: VersionedKind },
+    read: () => Promise<readonly JsonObject[]>,
   ): Promise<readonly T[]> {
-    const key = `${caller?.user} ${path}`
+    const version = definitions.version(kind)
     const before = this.#kept.get(key)
-    const headers = { ...caller?.identity, ...(before !== undefined && { 'if-none-match': before.tag }) }
-    const answer = await call('front50', { method: 'GET', path, headers })
-    if (answer.status === 304 && before !== undefined) return before.list
-    this.#kept.delete(key)
-    if (answer.status === 404) return []
-    if (answer.status !== 200) throw new Error(`The definition store answered ${answer.status}.`)
-    const list = objectsOf(answer.body).map(this.#options.toEntry)
-    if (answer.tag !== undefined) this.#kept.set(key, { tag: answer.tag, list })
+    if (before !== undefined && before.version === version) return before.list
+    const list = (await read()).map(this.#options.toEntry)
+    if (version === undefined) this.#kept.delete(key)
+    else this.#kept.set(key, { version, list })
     return list
   }
 }

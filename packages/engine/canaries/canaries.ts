@@ -7,7 +7,7 @@ import { openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { MetricAccounts, toAnswer } from './accounts.ts'
 import { Analyses } from './analyses.ts'
-import { mountAnalyses } from './analysis-routes.ts'
+import { createCanaries, mountAnalyses } from './analysis-routes.ts'
 import { analysisMigrations } from './analysis-store.ts'
 import { Configurations, configurationMigrations, mountConfigurations } from './configurations.ts'
 import { judgeName } from './judge/judge.ts'
@@ -24,11 +24,13 @@ function openCanaries(context: BackendContext): OpenBackend {
   const configurations = new Configurations(context)
   const accounts = new MetricAccounts(context)
   const analyses = new Analyses(context, accounts)
+  const parts = { context, configurations, analyses }
   return {
+    ports: { canaries: createCanaries(parts) },
     routes(app) {
       mountConfigurations(app, configurations)
       mountSurroundings(app, context, accounts)
-      mountAnalyses(app, { context, configurations, analyses })
+      mountAnalyses(app, parts)
     },
     start: () => analyses.resume(),
     close() {

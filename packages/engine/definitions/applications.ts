@@ -6,8 +6,8 @@ import { pluginApplication } from '@fairlead/base/names/application-name.ts'
 import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { ApplicationAttributes, TrafficGuard } from '@fairlead/model/environments/application-models.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
 import { checkBody, optionalFlagField } from '@fairlead/ports/requests/check-body.ts'
-import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryCount } from '@fairlead/ports/requests/request-values.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import { mayCreateApplication } from '@fairlead/ports/rights/access.ts'
@@ -15,13 +15,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { removeSecretsOf, scopeOf } from '../secrets/secret-store.ts'
 import { checkNewName } from './application-names.ts'
-import { changeDenied, checkAdministrator, checkWriter, writerAccessOf } from './authorization.ts'
+import { changeDenied, checkAdministrator, checkWriter, type Writer, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkEnvironments } from './declared-environments.ts'
 import { applicationKey } from './notifications.ts'
 import { isRestricted, removedRestrictions } from './permissions.ts'
 import { removePipeline } from './pipeline-set.ts'
-import { keyIn, optionalTextField, refusal, sendHistory, sendTexts, storedAt } from './requests.ts'
+import { optionalTextField, refusal, sendHistory, sendTexts, storedAt } from './requests.ts'
 import { compareValues, containment } from './search.ts'
 
 const time = z.union([z.string(), z.number()]).nullish()
@@ -41,12 +41,9 @@ const ApplicationFields = ApplicationAttributes.extend({
 })
 
 /** Broken rules of an application. They have a body of their own (docs/contracts/definitions.md#errors-of-applications). */
-export class InvalidApplication extends Error {
-  readonly errors: string[]
-
+export class InvalidApplication extends PortError {
   constructor(errors: string[]) {
-    super('Validation failed')
-    this.errors = errors
+    super(400, 'Validation failed', { errors })
   }
 }
 
@@ -77,60 +74,70 @@ function applicationReads(app: FastifyInstance, definitions: Definitions): void 
 }
 
 function applicationWrites(app: FastifyInstance, definitions: Definitions): void {
-  const { applications } = definitions
+  app.post('/v2/applications', async (request) =>
+    createApplication(definitions, await writerOf(definitions, request), request.body),
+  )
+  const update = (base: BaseOf) => async (request: FastifyRequest) => {
+    const writer = await writerOf(definitions, request)
+    return updateApplication(definitions, writer, { name: pathValue(request, 'name'), given: request.body, base })
+  }
+  app.patch('/v2/applications/:name', update(mergeStored))
+  app.put(
+    '/v2/applications/:name',
+    update(() => ({})),
+  )
 
-  app.post('/v2/applications', async (request) => {
-    const body = checkBody(ApplicationFields, request.body)
-    await checkCreator(definitions, request, body.name ?? '')
-    return definitions.write(() => {
-      const key = foldName(body.name ?? '')
-      if (key !== '' && applications.has(key)) throw refusal(`An application named "${body.name}" exists already.`)
-      checkEnvironments(definitions, body.environments, undefined)
-      return withPermissions(definitions, save(definitions, checkRules(toApplication(body, {})), body, request))
-    })
-  })
-
-  app.patch('/v2/applications/:name', (request) => update(definitions, request, mergeStored))
-  app.put('/v2/applications/:name', (request) => update(definitions, request, () => ({})))
-
-  app.delete('/v2/applications/:name', (request, reply) => {
-    checkWriter(request, pathValue(request, 'name'))
-    definitions.write(() => removeApplication(definitions, keyIn(request, 'name'), userOf(request)))
+  app.delete('/v2/applications/:name', async (request, reply) => {
+    removeApplication(definitions, await writerOf(definitions, request), pathValue(request, 'name'))
     return reply.code(204).send()
   })
 }
 
+export async function createApplication(definitions: Definitions, writer: Writer, given: unknown): Promise<JsonObject> {
+  const body = checkBody(ApplicationFields, given)
+  await checkCreator(definitions, writer, body.name ?? '')
+  return definitions.write(() => {
+    const key = foldName(body.name ?? '')
+    if (key !== '' && definitions.applications.has(key)) throw refusal(`An application named "${body.name}" exists already.`)
+    checkEnvironments(definitions, body.environments, undefined)
+    return withPermissions(definitions, save(definitions, checkRules(toApplication(body, {})), body, writer))
+  })
+}
+
+/** Fields that stay when the body lacks them. */
+type BaseOf = (stored: JsonObject, body: JsonObject) => JsonObject
+
 /** Roles may have been given for the name before; beyond them, the permission service says who creates applications. */
-async function checkCreator(definitions: Definitions, request: FastifyRequest, name: string): Promise<void> {
+async function checkCreator(definitions: Definitions, writer: Writer, name: string): Promise<void> {
   const { context, applications } = definitions
-  const access = writerAccessOf(request)
+  const { access } = writer
   const key = foldName(name)
   if (access === undefined || key === '' || applications.has(key)) return
   // Who takes the name of a deleted application takes what has run in it.
-  if (removedRestrictions(definitions).some((record) => foldName(String(record['name'])) === key)) checkWriter(request, key)
+  if (removedRestrictions(definitions).some((record) => foldName(String(record['name'])) === key)) checkWriter(writer, key)
   if (await mayCreateApplication(context, access, name.trim())) return
   throw changeDenied(`${access.user} may not create the application ${name.trim()}. An administrator can permit it.`)
 }
 
 type ApplicationBody = z.infer<typeof ApplicationFields> & JsonObject
 
-/** Changes or creates the application of the path; `base` gives the fields that stay when the body lacks them. */
-async function update(
+/** Changes or creates the application. */
+export async function updateApplication(
   definitions: Definitions,
-  request: FastifyRequest,
-  base: (stored: JsonObject, body: JsonObject) => JsonObject,
+  writer: Writer,
+  { name, given, base = mergeStored }: { readonly name: string; readonly given: unknown; readonly base?: BaseOf },
 ): Promise<JsonObject> {
-  const body = checkBody(ApplicationFields, request.body)
-  const key = keyIn(request, 'name')
-  checkWriter(request, key)
+  const body = checkBody(ApplicationFields, given)
+  const key = foldName(name)
+  checkWriter(writer, key)
   if (foldName(body.name ?? '') !== key) {
-    throw refusal(`The name in the body, "${body.name ?? ''}", is not that of the path, "${pathValue(request, 'name')}".`)
+    throw refusal(`The name in the body, "${body.name ?? ''}", is not that of the path, "${name}".`)
   }
-  await checkCreator(definitions, request, key)
+  await checkCreator(definitions, writer, key)
   return definitions.write(() => {
     const stored = definitions.applications.get(key) ?? {}
     checkEnvironments(definitions, body.environments, stored['environments'])
-    return withPermissions(definitions, save(definitions, checkRules(toApplication(body, base(stored, body))), body, request))
+    return withPermissions(definitions, save(definitions, checkRules(toApplication(body, base(stored, body))), body, writer))
   })
 }
 
@@ -169,19 +176,14 @@ function checkRules(application: JsonObject): JsonObject {
 }
 
 /** @throws {PortError} 400 or 403 when no application of that name may be created */
-function save(
-  { applications }: Definitions,
-  application: JsonObject,
-  { name }: ApplicationBody,
-  request: FastifyRequest,
-): JsonObject {
+function save({ applications }: Definitions, application: JsonObject, { name }: ApplicationBody, writer: Writer): JsonObject {
   const key = foldName(String(application['name']))
   if (!applications.has(key)) {
     checkNewName(String(name))
     // It gives rights on all plugins to its first owner.
-    if (key === pluginApplication) checkAdministrator(request)
+    if (key === pluginApplication) checkAdministrator(writer)
   }
-  return applications.put(key, application, userOf(request))
+  return applications.put(key, application, writer.user)
 }
 
 /** All applications by name, as they are stored: thousands of them are not parsed to be written again. */
@@ -207,14 +209,18 @@ export function withPermissions({ permissions }: Definitions, application: JsonO
  * Removes an application and everything that belongs to it, except its permission record.
  * @see docs/contracts/definitions.md#applications
  */
-function removeApplication(definitions: Definitions, key: string, user: string): void {
-  if (!definitions.applications.remove(key)) return
-  for (const project of definitions.projects.all()) leaveProject(definitions, project, key, user)
-  definitions.notifications.remove(applicationKey(key))
-  removeSecretsOf(definitions.context.db, scopeOf('application', key))
-  for (const store of [definitions.pipelines, definitions.strategies]) {
-    for (const pipeline of store.ofApplication(key)) removePipeline(definitions, store, pipeline)
-  }
+export function removeApplication(definitions: Definitions, writer: Writer, name: string): void {
+  checkWriter(writer, name)
+  const key = foldName(name)
+  definitions.write(() => {
+    if (!definitions.applications.remove(key)) return
+    for (const project of definitions.projects.all()) leaveProject(definitions, project, key, writer.user)
+    definitions.notifications.remove(applicationKey(key))
+    removeSecretsOf(definitions.context.db, scopeOf('application', key))
+    for (const store of [definitions.pipelines, definitions.strategies]) {
+      for (const pipeline of store.ofApplication(key)) removePipeline(definitions, store, pipeline)
+    }
+  })
 }
 
 function leaveProject({ projects }: Definitions, project: JsonObject, application: string, user: string): void {

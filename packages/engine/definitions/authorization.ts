@@ -6,48 +6,41 @@
 import { fieldAt, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
-import { isReadMethod } from '@fairlead/base/telemetry/methods.ts'
 import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { type Access, checkOnApplication, describeMissing } from '@fairlead/ports/access.ts'
+import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { SecretOwner } from '../secrets/routes.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf, type TriggersOf } from './effective-triggers.ts'
 
-interface Rights {
-  readonly access: Access
+/** A caller whose rights are known, so that a change is checked and written in one step. */
+export interface Writer {
+  readonly user: string
+  /** What the caller may do; undefined for another part of this process, which acts for itself. */
+  readonly access?: Access
   /** Triggers of a definition, also those that it inherits. */
   readonly triggersOf: TriggersOf
   /** What the service accounts may do that triggers in the body run as, by folded name. */
   readonly serviceAccounts: ReadonlyMap<string, Access>
 }
 
-const rights = new WeakMap<FastifyRequest, Rights>()
-
-/** Learns what the caller may do before a route runs, so that a route checks and writes in one step. */
-export function learnRights(app: FastifyInstance, { context, templates }: Definitions): void {
-  app.addHook('preHandler', async (request) => {
-    const { user } = trustedCallerOf(request)
-    // Without a user it is another part of this process that asks, on its own behalf.
-    if (user === undefined || context.settings.authorization !== true || !isJudged(request)) return
-    const access = await requireAccess(context, user)
-    const triggersOf = createTriggersOf(templates)
-    const names = runAsUsers(request.body, triggersOf)
-    const accounts = await callInTurns(names, (name) => requireAccess(context, name))
-    rights.set(request, {
-      access,
-      triggersOf,
-      serviceAccounts: new Map(names.map((name, index) => [foldName(name), accounts[index] as Access])),
-    })
-  })
+/** @param body One definition, or a list of them @throws {PortError} 503 while the permission service cannot be asked */
+export async function openWriter({ context, templates }: Definitions, { user }: Caller, body?: unknown): Promise<Writer> {
+  const triggersOf = createTriggersOf(templates)
+  const writer = { user: user || anonymous, triggersOf }
+  if (user === undefined || context.settings.authorization !== true) return { ...writer, serviceAccounts: new Map() }
+  const access = await requireAccess(context, user)
+  const names = runAsUsers(body, triggersOf)
+  const accounts = await callInTurns(names, (name) => requireAccess(context, name))
+  return { ...writer, access, serviceAccounts: new Map(names.map((name, at) => [foldName(name), accounts[at] as Access])) }
 }
 
-/** Reads are judged by the gateway, which filters them; only templates are read by runs in the name of their user. */
-function isJudged({ method, url }: FastifyRequest): boolean {
-  return !isReadMethod(method) || /\/pipelineTemplates\//.test(url)
+export function writerOf(definitions: Definitions, request: FastifyRequest): Promise<Writer> {
+  return openWriter(definitions, trustedCallerOf(request), request.body)
 }
 
 function runAsUsers(body: unknown, triggersOf: TriggersOf): string[] {
@@ -60,28 +53,20 @@ function runAsUsersOf(triggers: readonly JsonObject[]): string[] {
   return names.filter((name) => typeof name === 'string').flatMap((name) => name.trim() || [])
 }
 
-/** What the caller may do; undefined for another part of this process. */
-export function writerAccessOf(request: FastifyRequest): Access | undefined {
-  return rights.get(request)?.access
-}
-
 /** @throws {PortError} 403 */
-export function checkWriter(request: FastifyRequest, application: unknown): void {
-  const access = writerAccessOf(request)
+export function checkWriter({ access }: Writer, application: unknown): void {
   const name = textOf(application)?.trim()
   if (access !== undefined && name) checkOnApplication(access, name, 'WRITE')
 }
 
 /** @throws {PortError} 403 */
-export function checkSecretWriter(request: FastifyRequest, { kind, name }: SecretOwner): void {
-  const access = writerAccessOf(request)
-  if (kind === 'application') checkWriter(request, name)
-  else if (access?.mayOnAccount(name, 'WRITE') === false) throw changeDenied(`This needs WRITE on the account ${name}.`)
+export function checkSecretWriter(writer: Writer, { kind, name }: SecretOwner): void {
+  if (kind === 'application') checkWriter(writer, name)
+  else if (writer.access?.mayOnAccount(name, 'WRITE') === false) throw changeDenied(`This needs WRITE on the account ${name}.`)
 }
 
 /** @throws {PortError} 403 */
-export function checkAdministrator(request: FastifyRequest): void {
-  const access = writerAccessOf(request)
+export function checkAdministrator({ access }: Writer): void {
   if (access === undefined || access.isAdmin) return
   throw changeDenied(`Only administrators may do this, and ${access.user} is not an administrator.`)
 }
@@ -94,15 +79,15 @@ export function checkAdministrator(request: FastifyRequest): void {
  *
  * @throws {PortError} 403
  */
-export function checkSaver(request: FastifyRequest, store: DocumentStore, definition: JsonObject): void {
-  const known = rights.get(request)
-  if (known === undefined) return
+export function checkSaver(writer: Writer, store: DocumentStore, definition: JsonObject): void {
+  const { access, triggersOf, serviceAccounts } = writer
+  if (access === undefined) return
   const { id, application } = definition
-  checkWriter(request, application)
-  if (typeof id === 'string' && id !== '') checkWriter(request, store.get(foldName(id))?.['application'])
-  for (const name of runAsUsersOf(known.triggersOf(definition))) {
-    checkServiceAccount(known.access, name)
-    const account = known.serviceAccounts.get(foldName(name))
+  checkWriter(writer, application)
+  if (typeof id === 'string' && id !== '') checkWriter(writer, store.get(foldName(id))?.['application'])
+  for (const name of runAsUsersOf(triggersOf(definition))) {
+    checkServiceAccount(access, name)
+    const account = serviceAccounts.get(foldName(name))
     if (account === undefined || account.mayOnApplication(String(application), 'EXECUTE')) continue
     throw changeDenied(describeMissing(account, 'EXECUTE', String(application)))
   }
@@ -113,25 +98,23 @@ function checkServiceAccount(access: Access, name: string): void {
 }
 
 /** Instances inherit triggers, and with them the service accounts that these run as. @throws {PortError} 403 */
-export function checkTemplateTriggers(request: FastifyRequest, template: JsonObject): void {
-  const access = writerAccessOf(request)
+export function checkTemplateTriggers({ access }: Writer, template: JsonObject): void {
   if (access === undefined) return
   for (const name of runAsUsersOf(objectsOf(pipelineOf(template)['triggers']))) checkServiceAccount(access, name)
 }
 
 /** Templates belong to the applications that they name as their scopes; the others are shared, and administrators change them. */
-export function checkTemplateWriter(request: FastifyRequest, templates: readonly (JsonObject | undefined)[]): void {
+export function checkTemplateWriter(writer: Writer, templates: readonly (JsonObject | undefined)[]): void {
   for (const template of templates) {
     if (template === undefined) continue
     const scopes = scopesOf(template)
-    if (isShared(scopes)) checkAdministrator(request)
-    for (const scope of scopes.filter((name) => !isGlobal(name))) checkWriter(request, scope)
+    if (isShared(scopes)) checkAdministrator(writer)
+    for (const scope of scopes.filter((name) => !isGlobal(name))) checkWriter(writer, scope)
   }
 }
 
 /** @throws {PortError} 403 */
-export function checkTemplateReader(request: FastifyRequest, template: JsonObject): void {
-  const access = writerAccessOf(request)
+export function checkTemplateReader({ access }: Writer, template: JsonObject): void {
   const scopes = scopesOf(template)
   if (access === undefined || isShared(scopes)) return
   if (scopes.some((scope) => access.mayOnApplication(scope, 'READ'))) return

@@ -11,9 +11,9 @@ import { secretMigrations } from '../secrets/secret-store.ts'
 import { openSecrets } from '../secrets/secrets.ts'
 import { applicationDefinitionRoutes, InvalidApplication } from './applications.ts'
 import { createStoredDefinitions } from './as-port.ts'
-import { checkSecretWriter, learnRights } from './authorization.ts'
+import { checkSecretWriter, writerOf } from './authorization.ts'
 import { createDefinitions, type Definitions } from './collections.ts'
-import { notificationRecordsOf, notificationRoutes } from './notifications.ts'
+import { notificationRoutes } from './notifications.ts'
 import { permissionRoutes } from './permissions.ts'
 import { pipelineRoutes } from './pipelines.ts'
 import { projectDefinitionRoutes } from './projects.ts'
@@ -51,19 +51,17 @@ export const definitionsBackend: Backend = {
     const mention = context.db.prepare('SELECT 1 FROM definitions_documents WHERE instr(document, ?) LIMIT 1')
     return {
       secrets,
-      notificationRecordsOf: (application) => notificationRecordsOf(definitions, application),
       isMentioned: (text) => mention.get(text) !== undefined,
       ports: { definitions: createStoredDefinitions(definitions) },
       routes(app) {
         refuseOtherMethods(app)
         answerInvalidApplications(app)
-        learnRights(app, definitions)
         app.addHook('preSerialization', async (request, _reply, payload) => {
           const show = shownTo(request)
           return Array.isArray(payload) ? payload.map(show) : show(payload)
         })
         for (const addRoutes of allRoutes) addRoutes(app, definitions)
-        secretRoutes(app, secrets, checkSecretWriter)
+        secretRoutes(app, secrets, async (request, owner) => checkSecretWriter(await writerOf(definitions, request), owner))
         for (const path of emptyLists) app.get(path, () => [])
       },
     }
@@ -77,7 +75,7 @@ export const definitionsBackend: Backend = {
 function answerInvalidApplications(app: FastifyInstance): void {
   app.setErrorHandler((error, _request, reply) => {
     if (!(error instanceof InvalidApplication)) throw error
-    return reply.code(400).send({ error: error.message, errors: error.errors, status: 'BAD_REQUEST' })
+    return reply.code(400).send({ error: error.message, ...error.fields, status: 'BAD_REQUEST' })
   })
 }
 

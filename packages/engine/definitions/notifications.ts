@@ -4,11 +4,10 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { NotificationSettings } from '@fairlead/model/environments/pipeline-models.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
-import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { checkApplicationName } from './application-names.ts'
-import { checkAdministrator, checkWriter } from './authorization.ts'
+import { checkAdministrator, checkWriter, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
 import { refusal, sendAll } from './requests.ts'
@@ -22,6 +21,12 @@ export function notificationRoutes(app: FastifyInstance, definitions: Definition
     checkLists(definitions, 'record of notifications', record)
     return record
   }
+  const openChanger = async (request: FastifyRequest, key: string) => {
+    const writer = await writerOf(definitions, request)
+    if (key === globalKey) checkAdministrator(writer)
+    else checkWriter(writer, pathValue(request, 'name'))
+    return writer
+  }
   const put = (key: string, document: JsonObject, user: string) => write(() => notifications.put(key, document, user))
 
   app.get('/notifications', (_request, reply) => sendAll(reply, notifications))
@@ -29,31 +34,32 @@ export function notificationRoutes(app: FastifyInstance, definitions: Definition
   app.get('/notifications/:type/:name', (request) => notifications.get(keyOf(request)) ?? {})
   app.post('/notifications/:type/:name', async (request) => {
     const key = keyOf(request)
-    checkChanger(request, key)
+    const { user } = await openChanger(request, key)
     const body = checkRecord(request.body)
     if (key !== globalKey) checkApplicationName(definitions, pathValue(request, 'name'), notifications.get(key)?.['application'])
-    put(key, key === globalKey ? body : { ...body, application: pathValue(request, 'name') }, userOf(request))
+    put(key, key === globalKey ? body : { ...body, application: pathValue(request, 'name') }, user)
   })
   app.delete('/notifications/:type/:name', async (request) => {
     const key = keyOf(request)
-    checkChanger(request, key)
+    await openChanger(request, key)
     write(() => notifications.remove(key))
   })
 }
 
 /** The record of an application, and that of all; neither where nothing was saved. */
-export function notificationRecordsOf({ notifications }: Definitions, application: string): JsonObject[] {
-  return [notifications.get(applicationKey(application)), notifications.get(globalKey)].filter((record) => record !== undefined)
+export function notificationRecordsOf(definitions: Definitions, application: string): JsonObject[] {
+  const records = [application, undefined].map((each) => notificationRecord(definitions, each))
+  return records.filter((record) => record !== undefined)
+}
+
+/** @param application Undefined: the record of all */
+export function notificationRecord({ notifications }: Definitions, application: string | undefined): JsonObject | undefined {
+  return notifications.get(application === undefined ? globalKey : applicationKey(application))
 }
 
 /** The key of an application's record; it disappears with the application. */
 export function applicationKey(application: string): string {
   return `application/${foldName(application)}`
-}
-
-function checkChanger(request: FastifyRequest, key: string): void {
-  if (key === globalKey) checkAdministrator(request)
-  else checkWriter(request, pathValue(request, 'name'))
 }
 
 function keyOf(request: FastifyRequest): string {

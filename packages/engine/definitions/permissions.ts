@@ -5,15 +5,14 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
-import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import { PermissionFields } from '@fairlead/ports/rights/application-permissions.ts'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { toPermissions } from '../permissions/authorizations.ts'
 import { checkNewName } from './application-names.ts'
-import { checkWriter, writerAccessOf } from './authorization.ts'
+import { checkWriter, type Writer, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { keyIn, refusal, sendStored, sendTexts } from './requests.ts'
+import { refusal, sendStored, sendTexts } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
 type RolesByRight = Record<string, string[]>
@@ -31,24 +30,30 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
 
   app.get('/permissions/applications/:name', (_request, reply) => sendStored(reply, 'name', permissions, 'permission record of'))
 
-  app.post('/permissions/applications', (request) => {
+  app.post('/permissions/applications', async (request) => {
     const { name } = checkBody(PermissionFields, request.body)
     if (!name?.trim()) throw refusal('The field "name", the application, is missing.')
-    return save(definitions, request, name)
+    return savePermissions(definitions, await writerOf(definitions, request), name, request.body)
   })
   app.route({
     method: ['POST', 'PUT'],
     url: '/permissions/applications/:name',
-    handler: (request) => save(definitions, request, pathValue(request, 'name')),
+    handler: async (request) =>
+      savePermissions(definitions, await writerOf(definitions, request), pathValue(request, 'name'), request.body),
   })
 
-  app.delete('/permissions/applications/:name', async (request) => {
-    const key = keyIn(request, 'name')
-    checkWriter(request, key)
-    const before = permissions.get(key)
-    definitions.write(() => permissions.remove(key))
-    if (before !== undefined) await refreshRoles(definitions, rolesOf(before))
-  })
+  app.delete('/permissions/applications/:name', async (request) =>
+    removePermissions(definitions, await writerOf(definitions, request), pathValue(request, 'name')),
+  )
+}
+
+export async function removePermissions(definitions: Definitions, writer: Writer, name: string): Promise<void> {
+  const { permissions, write } = definitions
+  const key = foldName(name)
+  checkWriter(writer, key)
+  const before = permissions.get(key)
+  write(() => permissions.remove(key))
+  if (before !== undefined) await refreshRoles(definitions, rolesOf(before))
 }
 
 const generated = { permissions: {}, lastModified: -1, lastModifiedBy: 'auto-generated' }
@@ -63,10 +68,15 @@ export async function listPermissions({ permissions, applications }: Definitions
   return [...records.values(), ...open]
 }
 
-async function save(definitions: Definitions, request: FastifyRequest, name: string): Promise<JsonObject> {
+export async function savePermissions(
+  definitions: Definitions,
+  writer: Writer,
+  name: string,
+  sent: unknown,
+): Promise<JsonObject> {
   const { permissions, applications } = definitions
-  const body = checkBody(PermissionFields, request.body)
-  if (!isFresh(definitions, request, name)) checkWriter(request, name)
+  const body = checkBody(PermissionFields, sent)
+  if (!isFresh(definitions, writer, name)) checkWriter(writer, name)
   const given = body.name || name
   const key = foldName(name)
   if (foldName(given) !== key) throw refusal(`The name in the body, "${given}", is not that of the path, "${name}".`)
@@ -74,7 +84,7 @@ async function save(definitions: Definitions, request: FastifyRequest, name: str
   if (stored === undefined && !applications.has(key)) checkNewName(name)
   const legacy = body.requiredGroupMembership
   const record = { name: given, permissions: toPermissions(body.permissions ?? { READ: legacy, WRITE: legacy }) }
-  const saved = definitions.write(() => permissions.put(key, record, userOf(request)))
+  const saved = definitions.write(() => permissions.put(key, record, writer.user))
   await refreshRoles(definitions, [...rolesOf(stored), ...rolesOf(record)])
   return saved
 }
@@ -91,9 +101,9 @@ export function removedRestrictions({ permissions, applications }: Definitions):
 }
 
 /** The creator of an application sets its first permissions, whatever rules for names of applications say. */
-function isFresh({ applications, permissions }: Definitions, request: FastifyRequest, name: string): boolean {
+function isFresh({ applications, permissions }: Definitions, { access }: Writer, name: string): boolean {
   const key = foldName(name)
-  const user = writerAccessOf(request)?.user
+  const user = access?.user
   return user !== undefined && !permissions.has(key) && applications.get(key)?.['lastModifiedBy'] === user
 }
 

@@ -5,17 +5,11 @@
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
+import type { BatchReport } from '@fairlead/ports/definitions.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Definitions } from './collections.ts'
 import { checkPipeline, checkPipelineTypes, type PipelineBody } from './pipeline-rules.ts'
 import { checkPatterns } from './trigger-patterns.ts'
-
-interface BatchReport {
-  successful_pipelines_count: number
-  successful_pipelines: string[]
-  failed_pipelines_count: number
-  failed_pipelines: JsonObject[]
-}
 
 interface BatchOptions {
   readonly staleCheck: boolean

@@ -4,20 +4,20 @@ import { formatJson } from '@fairlead/base/json/json.ts'
 import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
-import { userOf } from '@fairlead/ports/requests/request-caller.ts'
+import type { BatchReport } from '@fairlead/ports/definitions.ts'
 import { pathValue, queryCount, queryFlag, queryValues } from '@fairlead/ports/requests/request-values.ts'
 import { sendList } from '@fairlead/ports/requests/slices.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
-import { checkSaver } from './authorization.ts'
+import { checkSaver, type Writer, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.ts'
 import { saveBatch } from './pipeline-batch.ts'
 import { inOrder, reindexed } from './pipeline-order.ts'
 import { checkBatch, checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
 import { namedByPath, pipelineSetRoutes } from './pipeline-set.ts'
-import { checkSameId, sendAll, sendStored, storedAt } from './requests.ts'
+import { checkSameId, missingDefinition, sendAll, sendStored } from './requests.ts'
 import { checkPatterns } from './trigger-patterns.ts'
 
 export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): void {
@@ -60,38 +60,57 @@ export async function filterPipelines({ pipelines, templates }: Definitions, fil
 }
 
 function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
-  const { pipelines } = definitions
-  const optionsOf = (request: FastifyRequest) => ({
-    staleCheck: queryFlag(request, 'staleCheck') ?? false,
-    user: userOf(request),
-  })
-  const save = async (request: FastifyRequest, checkExists: () => void): Promise<JsonObject> => {
-    const body = checkPipelineTypes(request.body)
-    checkExists()
-    checkSaver(request, pipelines, body)
-    // Before the transaction, since other requests have their turn meanwhile.
-    await checkPatterns(body)
-    return definitions.write(() => {
-      checkExists()
-      checkSaver(request, pipelines, body)
-      const pipeline = checkPipeline(definitions, body, optionsOf(request))
-      return pipelines.put(foldName(String(pipeline['id'])), pipeline, userOf(request))
-    })
-  }
+  const staleCheckOf = (request: FastifyRequest) => queryFlag(request, 'staleCheck') ?? false
 
-  app.post('/pipelines', (request) => save(request, () => {}))
-
-  app.put('/pipelines/:id', async (request) => {
-    checkSameId(checkPipelineTypes(request.body).id ?? '', pathValue(request, 'id'))
-    return save(request, () => void storedAt(request, 'id', pipelines, 'pipeline with the id'))
-  })
-
-  app.post('/pipelines/batchUpdate', (request) =>
-    saveBatch(definitions, checkBatch(definitions, request.body), {
-      ...optionsOf(request),
-      checkSaver: (body) => checkSaver(request, pipelines, body),
+  app.post('/pipelines', async (request) =>
+    savePipeline(definitions, await writerOf(definitions, request), request.body, { staleCheck: staleCheckOf(request) }),
+  )
+  app.put('/pipelines/:id', async (request) =>
+    savePipeline(definitions, await writerOf(definitions, request), request.body, {
+      staleCheck: staleCheckOf(request),
+      id: pathValue(request, 'id'),
     }),
   )
+  app.post('/pipelines/batchUpdate', async (request) =>
+    savePipelines(definitions, await writerOf(definitions, request), request.body, staleCheckOf(request)),
+  )
+}
+
+/** @param id Of the stored one that is replaced */
+export async function savePipeline(
+  definitions: Definitions,
+  writer: Writer,
+  given: unknown,
+  { staleCheck, id }: { readonly staleCheck: boolean; readonly id?: string },
+): Promise<JsonObject> {
+  const { pipelines } = definitions
+  const body = checkPipelineTypes(given)
+  if (id !== undefined) checkSameId(body.id ?? '', id)
+  const check = () => {
+    if (id !== undefined && !pipelines.has(foldName(id))) throw missingDefinition(`pipeline with the id "${id}"`)
+    checkSaver(writer, pipelines, body)
+  }
+  check()
+  // Before the transaction, since other requests have their turn meanwhile.
+  await checkPatterns(body)
+  return definitions.write(() => {
+    check()
+    const pipeline = checkPipeline(definitions, body, { staleCheck, user: writer.user })
+    return pipelines.put(foldName(String(pipeline['id'])), pipeline, writer.user)
+  })
+}
+
+export function savePipelines(
+  definitions: Definitions,
+  writer: Writer,
+  given: unknown,
+  staleCheck: boolean,
+): Promise<BatchReport> {
+  return saveBatch(definitions, checkBatch(definitions, given), {
+    staleCheck,
+    user: writer.user,
+    checkSaver: (body) => checkSaver(writer, definitions.pipelines, body),
+  })
 }
 
 function filterOf(request: FastifyRequest): TriggerFilter {
@@ -147,7 +166,7 @@ function passes(pipeline: JsonObject, filter: TriggerFilter, triggersOf: Trigger
 }
 
 /** Enabled pipelines with an enabled trigger, own or inherited, on pipeline `id` ending with `status`. */
-function triggeredBy({ pipelines, templates }: Definitions, id: string, status: string): JsonObject[] {
+export function triggeredBy({ pipelines, templates }: Definitions, id: string, status: string): JsonObject[] {
   const parent = pipelines.get(foldName(id))?.['id'] ?? id
   const triggersOf = createTriggersOf(templates)
   const named = pipelines.containing(`"pipeline":${formatJson(parent)}`)

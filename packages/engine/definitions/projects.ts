@@ -10,7 +10,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Definitions } from './collections.ts'
 import { checkLists } from './pipeline-rules.ts'
-import { incomplete, keyIn, nameText, optionalName, refusal, storedAt } from './requests.ts'
+import { incomplete, missingDefinition, nameText, optionalName, refusal, storedAt } from './requests.ts'
 import { containment, rankByCloseness } from './search.ts'
 
 const names = z.array(nameText).nullish()
@@ -54,28 +54,34 @@ export function findProject({ projects }: Definitions, nameOrId: string): JsonOb
 }
 
 function projectWrites(app: FastifyInstance, definitions: Definitions): void {
-  const { projects, write } = definitions
-
-  app.post('/v2/projects', (request) => {
-    const body = checkBody(ProjectFields, request.body)
-    return write(() => {
-      if (body.id && projects.has(foldName(body.id))) throw refusal(`A project with the id "${body.id}" exists already.`)
-      return save(definitions, body, body.id || randomUUID(), userOf(request))
-    })
-  })
-
-  app.put('/v2/projects/:id', (request) => {
-    const body = checkBody(ProjectFields, request.body)
-    return write(() => {
-      const { id } = storedAt(request, 'id', projects, 'project with the id')
-      return save(definitions, body, String(id), userOf(request))
-    })
-  })
-
+  app.post('/v2/projects', (request) => createProject(definitions, request.body, userOf(request)))
+  app.put('/v2/projects/:id', (request) => replaceProject(definitions, pathValue(request, 'id'), request.body, userOf(request)))
   app.delete('/v2/projects/:id', (request, reply) => {
-    write(() => projects.remove(keyIn(request)))
+    removeProject(definitions, pathValue(request, 'id'))
     return reply.code(202).send()
   })
+}
+
+export function createProject(definitions: Definitions, sent: unknown, user: string): JsonObject {
+  const body = checkBody(ProjectFields, sent)
+  return definitions.write(() => {
+    if (body.id && definitions.projects.has(foldName(body.id)))
+      throw refusal(`A project with the id "${body.id}" exists already.`)
+    return save(definitions, body, body.id || randomUUID(), user)
+  })
+}
+
+export function replaceProject(definitions: Definitions, id: string, sent: unknown, user: string): JsonObject {
+  const body = checkBody(ProjectFields, sent)
+  return definitions.write(() => {
+    const stored = definitions.projects.get(foldName(id))
+    if (stored === undefined) throw missingDefinition(`project with the id "${id}"`)
+    return save(definitions, body, String(stored['id']), user)
+  })
+}
+
+export function removeProject({ projects, write }: Definitions, id: string): void {
+  write(() => projects.remove(foldName(id)))
 }
 
 function save(definitions: Definitions, body: Project, id: string, user: string): JsonObject {

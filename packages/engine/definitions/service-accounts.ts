@@ -4,10 +4,9 @@ import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { anonymous } from '@fairlead/ports/caller.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
-import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { checkAdministrator } from './authorization.ts'
+import { checkAdministrator, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { keyIn, nameText, refusal, sendAll, storedAt } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
@@ -26,19 +25,20 @@ export function serviceAccountRoutes(app: FastifyInstance, definitions: Definiti
   )
 
   app.post('/serviceAccounts', async (request) => {
-    checkAdministrator(request)
+    const writer = await writerOf(definitions, request)
+    checkAdministrator(writer)
     const body = checkBody(ServiceAccountFields, request.body)
     const key = foldName(body.name)
     if (key === '') throw refusal('A service account needs a name.')
     const before = serviceAccounts.get(key)
     const account = { ...body, memberOf: body.memberOf ?? [] }
-    const stored = definitions.write(() => serviceAccounts.put(key, account, userOf(request)))
+    const stored = definitions.write(() => serviceAccounts.put(key, account, writer.user))
     await refreshRoles(definitions, [...rolesOf(before), ...account.memberOf])
     return stored
   })
 
   app.delete('/serviceAccounts/:name', async (request) => {
-    checkAdministrator(request)
+    checkAdministrator(await writerOf(definitions, request))
     const key = keyIn(request, 'name')
     const before = storedAt(request, 'name', serviceAccounts, 'service account')
     definitions.write(() => serviceAccounts.remove(key))

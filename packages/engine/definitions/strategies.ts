@@ -3,13 +3,12 @@
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { foldName, parseDocument } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
-import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import { sendList } from '@fairlead/ports/requests/slices.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import type { FastifyInstance } from 'fastify'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
-import { checkSaver } from './authorization.ts'
+import { checkSaver, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { inOrder } from './pipeline-order.ts'
 import {
@@ -38,25 +37,27 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
     return sendList(reply, inOrder(await flatMapInTurns(texts, (text) => [show(parseDocument(text))])))
   })
 
-  app.post('/strategies', async (request) =>
+  app.post('/strategies', async (request) => {
+    const writer = await writerOf(definitions, request)
     write(() => {
       const body = checkPipelineTypes(request.body)
-      checkSaver(request, strategies, body)
+      checkSaver(writer, strategies, body)
       if (!body.id) checkExactNameIsFree(definitions, body)
-      save(definitions, body, userOf(request))
-    }),
-  )
-  app.put('/strategies/:id', (request) =>
-    write(() => {
+      save(definitions, body, writer.user)
+    })
+  })
+  app.put('/strategies/:id', async (request) => {
+    const writer = await writerOf(definitions, request)
+    return write(() => {
       const body = checkPipelineTypes(request.body)
       checkSameId(body.id ?? '', pathValue(request, 'id'))
       storedAt(request, 'id', strategies, 'strategy with the id')
-      checkSaver(request, strategies, body)
+      checkSaver(writer, strategies, body)
       checkPlace(definitions, strategies, body)
       checkNameIsFree(strategies, body, 'strategy')
-      return save(definitions, body, userOf(request))
-    }),
-  )
+      return save(definitions, body, writer.user)
+    })
+  })
 }
 
 function save(definitions: Definitions, sent: PipelineBody, user: string): JsonObject {

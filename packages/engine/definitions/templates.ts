@@ -6,12 +6,11 @@ import { PipelineTemplate } from '@fairlead/model/environments/pipeline-models.t
 import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { parentOf, templateOf } from '@fairlead/model/pipeline-templates/references.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
-import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryFlag, queryValues } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { unmaskDefinition } from '../pipelines/trigger-secrets.ts'
-import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
+import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter, type Writer, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkBounds, checkLists } from './pipeline-rules.ts'
 import {
@@ -23,18 +22,17 @@ import {
   optionalTextField,
   refusal,
   sendStored,
-  storedAt,
 } from './requests.ts'
 
 export const TemplateFields = PipelineTemplate.extend({ id: optionalName, tag: optionalName, source: optionalTextField })
 
 export function templateRoutes(app: FastifyInstance, definitions: Definitions): void {
-  const { templates, write } = definitions
+  const { templates } = definitions
 
   app.get('/pipelineTemplates', (request) => inScopes(request, templates.all()))
 
-  app.get('/pipelineTemplates/:id', (request, reply) => {
-    checkTemplateReader(request, templates.get(keyIn(request)) ?? {})
+  app.get('/pipelineTemplates/:id', async (request, reply) => {
+    checkTemplateReader(await writerOf(definitions, request), templates.get(keyIn(request)) ?? {})
     return sendStored(reply, 'id', templates, 'pipeline template')
   })
 
@@ -43,45 +41,54 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
     return pipelinesUsing(definitions, [id, ...(queryFlag(request, 'recursive') ? descendantsOf(definitions, id) : [])])
   })
 
-  app.post('/pipelineTemplates', async (request) => {
-    const body = withSecretsOf(definitions, checkBody(TemplateFields, request.body), [])
-    const id = checkTemplateId(body)
-    checkTemplateWriter(request, [body])
-    checkTemplateTriggers(request, body)
-    checkTemplateBounds(definitions, body)
-    write(() => {
-      if (templates.has(foldName(id))) throw refusal(`A pipeline template with the id "${id}" exists already.`)
-      templates.put(foldName(id), body, userOf(request))
-    })
-  })
+  app.post('/pipelineTemplates', async (request) =>
+    createTemplate(definitions, await writerOf(definitions, request), request.body),
+  )
+  app.put('/pipelineTemplates/:id', async (request) =>
+    replaceTemplate(definitions, await writerOf(definitions, request), pathValue(request, 'id'), request.body),
+  )
+  app.delete('/pipelineTemplates/:id', async (request) =>
+    removeTemplate(definitions, await writerOf(definitions, request), pathValue(request, 'id')),
+  )
+}
 
-  app.put('/pipelineTemplates/:id', (request) => update(definitions, request))
-
-  app.delete('/pipelineTemplates/:id', async (request) => {
-    const id = pathValue(request, 'id')
-    write(() => {
-      checkTemplateWriter(request, [templates.get(foldName(id))])
-      const heirs = descendantsOf(definitions, id)
-      checkUnused(definitions, [id, ...heirs])
-      if (heirs.length > 0) throw refusal(`The template "${id}" is extended by: ${heirs.join(', ')}.`)
-      if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
-    })
+export function createTemplate(definitions: Definitions, writer: Writer, given: unknown): void {
+  const { templates, write } = definitions
+  const body = withSecretsOf(definitions, checkBody(TemplateFields, given), [])
+  const id = checkTemplateId(body)
+  checkTemplateWriter(writer, [body])
+  checkTemplateTriggers(writer, body)
+  checkTemplateBounds(definitions, body)
+  write(() => {
+    if (templates.has(foldName(id))) throw refusal(`A pipeline template with the id "${id}" exists already.`)
+    templates.put(foldName(id), body, writer.user)
   })
 }
 
-function update(definitions: Definitions, request: FastifyRequest): JsonObject {
+export function replaceTemplate(definitions: Definitions, writer: Writer, id: string, given: unknown): JsonObject {
   const { templates, write } = definitions
-  const sent = checkBody(TemplateFields, request.body)
+  const sent = checkBody(TemplateFields, given)
   checkTemplateBounds(definitions, sent)
   checkTemplateName(sent)
-  const id = pathValue(request, 'id')
   checkSameId(sent.id ?? '', id)
   return write(() => {
-    const stored = storedAt(request, 'id', templates, 'pipeline template')
+    const stored = templates.get(foldName(id))
+    if (stored === undefined) throw missingDefinition(`pipeline template "${id}"`)
     const body = withSecretsOf(definitions, sent, [id])
-    checkTemplateWriter(request, [body, stored])
-    checkTemplateTriggers(request, body)
-    return templates.put(foldName(id), body, userOf(request))
+    checkTemplateWriter(writer, [body, stored])
+    checkTemplateTriggers(writer, body)
+    return templates.put(foldName(id), body, writer.user)
+  })
+}
+
+export function removeTemplate(definitions: Definitions, writer: Writer, id: string): void {
+  const { templates, write } = definitions
+  write(() => {
+    checkTemplateWriter(writer, [templates.get(foldName(id))])
+    const heirs = descendantsOf(definitions, id)
+    checkUnused(definitions, [id, ...heirs])
+    if (heirs.length > 0) throw refusal(`The template "${id}" is extended by: ${heirs.join(', ')}.`)
+    if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
   })
 }
 

@@ -6,12 +6,12 @@ import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { undecorated } from '@fairlead/model/pipeline-templates/references.ts'
+import type { WantedTemplate } from '@fairlead/ports/definitions.ts'
 import { checkBody } from '@fairlead/ports/requests/check-body.ts'
-import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { shownTo } from '../pipelines/trigger-secrets.ts'
-import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
+import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter, type Writer, writerOf } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { checkSameId, missingDefinition, refusal } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
@@ -49,13 +49,11 @@ function versionedTemplateReads(app: FastifyInstance, definitions: Definitions):
     return Object.fromEntries(Map.groupBy(versions, (template) => String(template['id'])))
   })
 
-  app.get('/v2/pipelineTemplates/:id', (request) => {
-    const id = versionOf(request)
-    const found = templates.get(foldName(id))
-    if (found === undefined) throw missingDefinition(`pipeline template "${id}"`)
-    checkTemplateReader(request, found)
-    const { tag: _tag, digest: _digest, ...template } = found
-    return template
+  app.get('/v2/pipelineTemplates/:id', async (request) => {
+    const wanted = wantedVersion(request)
+    const found = templateVersion(definitions, await writerOf(definitions, request), wanted)
+    if (found === undefined) throw missingDefinition(`pipeline template "${versionOf(wanted)}"`)
+    return found
   })
 
   app.get('/v2/pipelineTemplates/:id/dependentPipelines', (request) => {
@@ -65,54 +63,84 @@ function versionedTemplateReads(app: FastifyInstance, definitions: Definitions):
   })
 }
 
+/** The stored document without its tag and digest. @throws {PortError} 403 */
+export function templateVersion({ templates }: Definitions, writer: Writer, wanted: WantedTemplate): JsonObject | undefined {
+  const found = templates.get(foldName(versionOf(wanted)))
+  if (found === undefined) return undefined
+  checkTemplateReader(writer, found)
+  const { tag: _tag, digest: _digest, ...template } = found
+  return template
+}
+
 function versionedTemplateWrites(app: FastifyInstance, definitions: Definitions): void {
-  const { templates, write } = definitions
-
   app.post('/v2/pipelineTemplates', async (request) => {
-    const id = undecorated(checkTemplateId(checkBody(TemplateFields, request.body)))
-    await save(definitions, request, id, (tag) => {
-      if (!templates.has(foldName(versionId(id, tag)))) return
-      throw refusal(`The pipeline template "${versionId(id, tag)}" exists already.`)
-    })
+    const { tag } = wantedVersion(request)
+    await createVersion(definitions, await writerOf(definitions, request), { given: request.body, tag })
   })
-
-  app.put('/v2/pipelineTemplates/:id', (request) => {
-    const sent = checkBody(TemplateFields, request.body)
-    const id = undecorated(pathValue(request, 'id'))
-    checkTemplateName(sent)
-    if (sent.id != null) checkSameId(undecorated(sent.id), id)
-    return save(definitions, request, id, (_tag, versions) => {
-      if (versions.length === 0) throw missingDefinition(`pipeline template "${id}"`)
-    })
+  app.put('/v2/pipelineTemplates/:id', async (request) => {
+    const { id, tag } = wantedVersion(request)
+    return replaceVersion(definitions, await writerOf(definitions, request), id, { given: request.body, tag })
   })
+  app.delete('/v2/pipelineTemplates/:id', async (request) =>
+    removeVersion(definitions, await writerOf(definitions, request), wantedVersion(request)),
+  )
+}
 
-  app.delete('/v2/pipelineTemplates/:id', async (request) => {
-    const id = versionOf(request)
-    write(() => {
-      checkTemplateWriter(request, [templates.get(foldName(id))])
-      checkUnused(definitions, [id])
-      if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
-    })
+interface GivenTemplate {
+  readonly given: unknown
+  readonly tag: string | undefined
+}
+
+export async function createVersion(definitions: Definitions, writer: Writer, template: GivenTemplate): Promise<void> {
+  const id = undecorated(checkTemplateId(checkBody(TemplateFields, template.given)))
+  await save(definitions, writer, { id, ...template }, (tag) => {
+    if (!definitions.templates.has(foldName(versionId(id, tag)))) return
+    throw refusal(`The pipeline template "${versionId(id, tag)}" exists already.`)
+  })
+}
+
+export async function replaceVersion(
+  definitions: Definitions,
+  writer: Writer,
+  ofPath: string,
+  template: GivenTemplate,
+): Promise<JsonObject> {
+  const sent = checkBody(TemplateFields, template.given)
+  const id = undecorated(ofPath)
+  checkTemplateName(sent)
+  if (sent.id != null) checkSameId(undecorated(sent.id), id)
+  return save(definitions, writer, { id, ...template }, (_tag, versions) => {
+    if (versions.length === 0) throw missingDefinition(`pipeline template "${id}"`)
+  })
+}
+
+export function removeVersion(definitions: Definitions, writer: Writer, wanted: WantedTemplate): void {
+  const { templates, write } = definitions
+  const id = versionOf(wanted)
+  write(() => {
+    checkTemplateWriter(writer, [templates.get(foldName(id))])
+    checkUnused(definitions, [id])
+    if (!templates.remove(foldName(id))) throw missingDefinition(`pipeline template "${id}"`)
   })
 }
 
 /** @param checkVersions Refuses what the stored versions do not allow. */
 async function save(
   definitions: Definitions,
-  request: FastifyRequest,
-  id: string,
+  writer: Writer,
+  { id, given, tag: asked }: GivenTemplate & { readonly id: string },
   checkVersions: (tag: string | undefined, versions: readonly JsonObject[]) => void,
 ): Promise<JsonObject> {
   // A version of another tag comes from one that was read.
-  const body = withSecretsOf(definitions, checkBody(TemplateFields, request.body), versionIds(id))
+  const body = withSecretsOf(definitions, checkBody(TemplateFields, given), versionIds(id))
   await checkTemplatePipeline(definitions, body)
-  const tag = checkTag(queryValue(request, 'tag') || body.tag || undefined)
+  const tag = checkTag((asked ?? body.tag) || undefined)
   return definitions.write(() => {
     const versions = versionsOf(definitions, id)
     checkVersions(tag, versions)
-    checkTemplateWriter(request, [body, ...versions])
-    checkTemplateTriggers(request, body)
-    return saveVersion(definitions, { ...body, id }, tag, userOf(request))
+    checkTemplateWriter(writer, [body, ...versions])
+    checkTemplateTriggers(writer, body)
+    return saveVersion(definitions, { ...body, id }, tag, writer.user)
   })
 }
 
@@ -162,11 +190,13 @@ function checkTag(tag: string | undefined): string | undefined {
   throw refusal(describeChoice(tag, 'a tag of templates', tags))
 }
 
-/** The version that a path asks for with `tag` or `digest`. */
-function versionOf(request: FastifyRequest): string {
-  const id = pathValue(request, 'id')
-  const tag = queryValue(request, 'tag') || undefined
-  const digest = queryValue(request, 'digest') || undefined
+function wantedVersion(request: FastifyRequest): WantedTemplate {
+  const [tag, digest] = ['tag', 'digest'].map((name) => queryValue(request, name) || undefined)
+  return { id: pathValue(request, 'id'), tag, digest }
+}
+
+/** The id of the version that is asked for with `tag` or `digest`. */
+function versionOf({ id, tag, digest }: WantedTemplate): string {
   if (tag !== undefined && digest !== undefined) throw refusal('Ask for a template by "tag" or by "digest", not by both.')
   return digest === undefined ? versionId(id, checkTag(tag)) : `${id}@sha256:${digest}`
 }

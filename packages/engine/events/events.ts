@@ -108,7 +108,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
       polls.start()
       notifier.start()
       // Another store's definitions would all have to be read.
-      if (context.isEmbedded('front50'))
+      if (context.ports.definitions.version('pipelines') !== undefined)
         logUndelivered(context).catch((error: unknown) =>
           context.log.debug({ err: error }, 'stored notifications cannot be read'),
         )

@@ -32,7 +32,7 @@ export class TriggeredPipelines {
     if (!this.#mustRead()) return undefined
     const { context, pipelines, types } = this.#parts
     const begunMs = performance.now()
-    this.#seenVersion = context.ports.definitions.version()
+    this.#seenVersion = context.ports.definitions.version('pipelines')
     try {
       const read = await loadTriggeredPipelines(context.ports.definitions, pipelines, types)
       this.#hasFailed = false
@@ -51,7 +51,7 @@ export class TriggeredPipelines {
     const sinceMs = performance.now() - this.#readAtMs
     if (sinceMs >= readEveryMs) return true
     const { context, retryMs } = this.#parts
-    const isStale = this.#hasFailed ? sinceMs >= retryMs : context.ports.definitions.version() !== this.#seenVersion
+    const isStale = this.#hasFailed ? sinceMs >= retryMs : context.ports.definitions.version('pipelines') !== this.#seenVersion
     return isStale && sinceMs >= this.#tookMs * readShare
   }
 }

@@ -4,11 +4,10 @@
  * @see docs/contracts/orchestration.md#dependent-pipelines
  */
 
-import { isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { joinUsers } from '@fairlead/base/names/acting-users.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
-import { anonymous } from '@fairlead/ports/caller.ts'
+import { anonymous, toCaller } from '@fairlead/ports/caller.ts'
 import { type EventRecord, type TriggerOutcome, toOutcome } from '@fairlead/ports/event-record.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { EffectivePipeline } from '../pipelines/effective-pipelines.ts'
@@ -82,11 +81,9 @@ export function toEventRecords({ id, name, application, status }: Execution, out
 }
 
 async function loadDependents({ options }: EngineParts, parent: Execution, word: string): Promise<EffectivePipeline[]> {
-  const path = `${pathTo`/pipelines/triggeredBy/${parent.pipelineConfigId as string}/${word}`}?restricted=false`
-  const answer = await options.call('front50', { method: 'GET', path, headers: identityHeaders({ execution: parent }) })
-  if (answer.status === 404) return []
-  if (answer.status >= 400) throw new Error(`The definition store answered ${answer.status} when asked for dependent pipelines.`)
-  return options.pipelines.complete(objectsOf(answer.body))
+  const as = toCaller(identityHeaders({ execution: parent }))
+  const followers = await options.ports.definitions.followersOf(parent.pipelineConfigId as string, word, as)
+  return options.pipelines.complete(followers)
 }
 
 interface Dependent {

@@ -6,7 +6,6 @@ import type { ServiceName } from '@fairlead/base/services/services.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import type { SecretValues } from '@fairlead/ports/secrets.ts'
-import type { CallService } from '@fairlead/ports/service-call.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { PipelineLimits } from '../limits.ts'
 import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
@@ -27,7 +26,6 @@ export interface EngineOptions {
   /** Milliseconds on a monotonic clock. */
   steady: () => number
   nextId: () => string
-  call: CallService
   ports: Ports
   /** Calls addresses that authors of pipelines choose. */
   callOutside: CallOutside
@@ -44,8 +42,6 @@ export interface EngineOptions {
   vouchersOf: (definition: JsonObject) => Promise<string | undefined>
   /** Values of secrets for calls of stages. */
   secrets: SecretValues
-  /** Whether a service is one of the back ends of this process. */
-  isEmbedded: (service: ServiceName) => boolean
   /** The name of a service in messages. */
   nameOf: (service: ServiceName) => string
   /** What notifications may follow from: `note` is called in the transaction in which events happen, `send` after it. */

@@ -1,5 +1,5 @@
 /** Ports as a stage uses them: in the name of all for whom it runs, with its secrets, and with the errors of steps. */
-
+import { GatewayError } from '@fairlead/base/errors.ts'
 import { fieldOf, textsOf } from '@fairlead/base/json/values.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
@@ -61,13 +61,10 @@ export function forStage<Port extends object>(port: Port, rules: PortRules<Port>
 }
 
 /** @param isRepeatable Calls that change nothing when repeated are tried again after the faults of a network. */
-export function toStageError(
-  error: unknown,
-  isRepeatable: boolean,
-  { service, name, method }: { service: ServiceName; name: string; method?: string },
-): Error {
+function toStageError(error: unknown, isRepeatable: boolean, { service, name }: { service: ServiceName; name: string }): Error {
   if (error instanceof StageError || (error as Error).name === 'AbortError') return error as Error
-  if (error instanceof ServiceOffError) return new StageError([error.message])
+  // Such as a name that no path can have.
+  if (error instanceof ServiceOffError || error instanceof GatewayError) return new StageError([error.message])
   if (!(error instanceof PortError)) {
     const text = `${name} cannot be reached: ${error instanceof Error ? error.message : String(error)}`
     return isRepeatable ? new RetryableError([text]) : new StageError([text])
@@ -79,7 +76,6 @@ export function toStageError(
   const details = {
     status,
     kind: fields['kind'] ?? 'HTTP',
-    ...(method !== undefined && { method }),
     service,
     ...(fields['exception'] === authorFault && { isFinal: true }),
   }

@@ -3,13 +3,10 @@
  *
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
-
 import { isObject, type JsonObject, listOf, objectsOf } from '@fairlead/base/json/values.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
 import type { ReportedEvent } from '@fairlead/ports/events.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
-import type { CallService } from '@fairlead/ports/service-call.ts'
 import type { EngineOptions } from './engine-parts.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
@@ -27,7 +24,7 @@ const mostAtOnce = 4
 
 /** @param sizeOf Characters of the record of an execution. @returns what publishes events */
 export function createLifeCyclePublisher(
-  { call, ports, log }: Pick<EngineOptions, 'call' | 'log'> & { readonly ports: Pick<Ports, 'events'> },
+  { ports, log }: Pick<EngineOptions, 'log'> & { readonly ports: Pick<Ports, 'events' | 'definitions'> },
   sizeOf: (execution: Execution) => number,
 ): (events: readonly LifeCycleEvent[]) => void {
   let waiting: LifeCycleEvent[] = []
@@ -44,7 +41,7 @@ export function createLifeCyclePublisher(
     const event = sending < mostAtOnce ? waiting.shift() : undefined
     if (event === undefined) return
     sending++
-    toReport(event, call, viewInStage)
+    toReport(event, ports, viewInStage)
       .then(({ report, as }) => ports.events.report(report, as))
       .catch((error: unknown) => log.debug({ err: error, execution: event.execution.id }, 'an event could not be sent'))
       .finally(() => {
@@ -78,27 +75,26 @@ function newestOf(events: readonly LifeCycleEvent[], sizeOf: (execution: Executi
 
 async function toReport(
   event: LifeCycleEvent,
-  call: CallService,
+  { definitions }: Pick<Ports, 'definitions'>,
   viewInStage: (execution: Execution) => JsonObject,
 ): Promise<{ report: ReportedEvent; as: Caller }> {
   const { execution, stage, task, phase } = event
   const kind = task !== undefined ? 'task' : stage !== undefined ? 'stage' : execution.type.toLowerCase()
-  const headers = identityHeaders(event)
-  const content = stage === undefined ? await executionContent(event, call, headers) : stageContent(event, viewInStage(execution))
+  const as = toCaller(identityHeaders(event))
+  const content =
+    stage === undefined ? await executionContent(event, definitions, as) : stageContent(event, viewInStage(execution))
   const details = { source: 'orca', type: `orca:${kind}:${phase}`, application: execution.application }
-  return { report: { details, content }, as: toCaller(headers) }
+  return { report: { details, content }, as }
 }
 
 /** The notifications of the application join those of the pipeline, so that the event service needs no other source. */
 async function executionContent(
   { execution }: LifeCycleEvent,
-  call: CallService,
-  headers: Record<string, string>,
+  definitions: Ports['definitions'],
+  as: Caller,
 ): Promise<JsonObject> {
-  const answer = await Promise.try(() =>
-    call('front50', { method: 'GET', path: pathTo`/notifications/application/${execution.application}`, headers }),
-  ).catch(() => undefined)
-  const notifications = mergedNotifications(execution.notifications, answer?.status === 200 ? answer.body : undefined)
+  const ofApplication = await definitions.notificationsOf(execution.application, as).catch(() => undefined)
+  const notifications = mergedNotifications(execution.notifications, ofApplication)
   return { execution: { ...executionView(execution), notifications }, executionId: execution.id }
 }
 

@@ -7,15 +7,13 @@
 import type { DatabaseSync, SQLTagStore } from 'node:sqlite'
 import { BackOff } from '@fairlead/base/concurrency/back-off.ts'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
-import { type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import { timeOfUlid } from '@fairlead/base/storage/ulid.ts'
-import type { Caller } from '@fairlead/ports/caller.ts'
+import { type Caller, itself } from '@fairlead/ports/caller.ts'
 import type { Announcement } from '@fairlead/ports/events.ts'
 import { isPassing } from '@fairlead/ports/port-error.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
-import type { CallService } from '@fairlead/ports/service-call.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import { announcementsOf, type Notification, notificationsOf } from './notice-content.ts'
@@ -34,13 +32,10 @@ export const noticeMigrations = [
 export interface NoticeOptions {
   readonly db: DatabaseSync
   readonly store: ExecutionStore
-  readonly call: CallService
   readonly log: FastifyBaseLogger
   readonly now: () => number
   readonly nextId: () => string
   readonly ports: Ports
-  /** Notifications of an application and of all; undefined: the definition store has to be asked. */
-  readonly recordsOf: (application: string) => readonly JsonObject[] | undefined
 }
 
 /** What the event service has not taken by then is dropped: the message would come too late. */
@@ -77,7 +72,7 @@ export class Notices {
     const { ports, nextId } = this.#options
     for (const event of events) {
       for (const notice of noticesOf(event, !ports.events.takesLifeCycle)) {
-        const records = this.#options.recordsOf(event.execution.application)
+        const records = ports.definitions.notificationsAtHand(event.execution.application)
         if (records !== undefined && notificationsOf(event.execution, notice, records).length === 0) continue
         this.#sql.run`INSERT INTO orchestration_notices VALUES (${nextId()}, ${event.execution.id}, ${formatJson(notice)})`
         this.#hasMore = true
@@ -132,14 +127,17 @@ export class Notices {
 
   /** @throws {Error} when it has to be sent again */
   async #sendOne(id: string, executionId: string, notice: Notification): Promise<void> {
-    const { store, now, log } = this.#options
+    const { store, now, log, ports } = this.#options
     const execution = store.load(executionId)
     if (execution === undefined) return
     if (now() - (timeOfUlid(id) ?? 0) > maxAgeMs) {
       log.error({ execution: executionId, ...notice }, 'a notification is dropped: the event service has not taken it for a day')
       return
     }
-    const records = this.#options.recordsOf(execution.application) ?? (await this.#readRecords(execution.application))
+    const { definitions } = ports
+    const records =
+      definitions.notificationsAtHand(execution.application) ??
+      (await Promise.all([execution.application, undefined].map((each) => definitions.notificationsOf(each, itself))))
     for (const { told, as } of announcementsOf(execution, { id, notice, records, now: now() })) {
       await this.#announce(told, as, executionId)
     }
@@ -152,16 +150,6 @@ export class Notices {
       if (isPassing(error)) throw error
       this.#options.log.error({ execution, err: error }, 'the event service refused a notification')
     }
-  }
-
-  async #readRecords(application: string): Promise<JsonObject[]> {
-    const paths = [pathTo`/notifications/application/${application}`, '/notifications/global/global']
-    const answers = paths.map(async (path) => {
-      const { status, body } = await this.#options.call('front50', { method: 'GET', path })
-      if (status >= 500) throw new Error(`The definition store answered with status ${status}.`)
-      return status === 200 ? objectOf(body) : {}
-    })
-    return Promise.all(answers)
   }
 }
 

@@ -84,8 +84,8 @@ function openOrchestration(context: BackendContext): OpenBackend {
   }
 }
 
-function createNotices({ db, log, call, now, ports, notificationRecordsOf }: BackendContext, store: ExecutionStore): Notices {
-  return new Notices({ db, store, call, log, now, nextId: createUlids(now), ports, recordsOf: notificationRecordsOf })
+function createNotices({ db, log, now, ports }: BackendContext, store: ExecutionStore): Notices {
+  return new Notices({ db, store, log, now, nextId: createUlids(now), ports })
 }
 
 interface EngineSurroundings {
@@ -95,8 +95,8 @@ interface EngineSurroundings {
 }
 
 function createEngine(context: BackendContext, { outside, store, notices }: EngineSurroundings): Engine {
-  const { db, now, steady, log, call, settings, ports } = context
-  const publish = createLifeCyclePublisher({ call, ports, log }, (execution) => store.sizeOf(execution))
+  const { db, now, steady, log, settings, ports } = context
+  const publish = createLifeCyclePublisher({ ports, log }, (execution) => store.sizeOf(execution))
   return new Engine({
     db,
     store,
@@ -106,7 +106,6 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
     now,
     steady,
     nextId: createUlids(now),
-    call,
     callOutside: createOutsideCalls(outside),
     attemptMs: settings.attemptMs ?? defaultAttemptMs,
     log,
@@ -115,7 +114,6 @@ function createEngine(context: BackendContext, { outside, store, notices }: Engi
     accessOf: (user) => requireAccess(context, user || 'anonymous'),
     vouchersOf: (definition) => automaticUserOfChild(context, definition),
     secrets: context.secrets,
-    isEmbedded: context.isEmbedded,
     nameOf: (service) => nameOfService(service, context.isEmbedded(service)),
     notices,
     ports,

@@ -1,7 +1,5 @@
 /** Values of secrets in what leaves the engine: docs/contracts/secrets.md#references. */
 import { isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { decodeSegment, encodeValue } from '@fairlead/base/net/encode-path.ts'
-import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Revealed, SecretUse } from '@fairlead/ports/secrets.ts'
@@ -11,9 +9,8 @@ import type { EngineOptions } from './engine-parts.ts'
 import { actingUsers } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 import type { StagePlace } from './model.ts'
-import type { CollaboratorRequest } from './stages/stage-type.ts'
 
-type SecretParts = Pick<EngineOptions, 'secrets' | 'isEmbedded' | 'judges' | 'accessOf'>
+type SecretParts = Pick<EngineOptions, 'secrets' | 'judges' | 'accessOf'>
 
 /**
  * A copy with values, for a call that the engine makes itself.
@@ -60,24 +57,6 @@ async function checkMayUse(account: string, place: StagePlace, { judges, accessO
     `An operation with secrets needs WRITE on the account ${account}; ${user} has not got it. ` +
     'An operator can grant it, or the stage can name another account.'
   throw new StageError([message], { status: 403, kind: 'PERMISSION' })
-}
-
-/** Services whose calls may hold references. Embedded ones get these, and put the values in where they are needed. */
-const receivers: ReadonlySet<ServiceName> = new Set(['rosco', 'igor'])
-
-/** @returns the request to send, and what its answer must not show */
-export async function revealInCall(
-  service: ServiceName,
-  request: CollaboratorRequest,
-  { place, parts }: { place: StagePlace; parts: SecretParts },
-): Promise<{ request: CollaboratorRequest; secrets: readonly string[] }> {
-  if (!receivers.has(service) || request.method === 'GET') return { request, secrets: [] }
-  const found: string[] = []
-  const changeFor = createChange({ place, parts, takesReferences: parts.isEmbedded(service) }, found)
-  const body = await mapOperations(request.body, changeFor)
-  const change = changeFor()
-  const path = service === 'igor' ? await mapQuery(request.path, (value) => change(value, 'parameters')) : request.path
-  return { request: { ...request, body, path }, secrets: found }
 }
 
 interface Revealing {
@@ -128,14 +107,4 @@ async function mapDescriptions(operation: JsonObject, change: (description: unkn
 function targetOf(description: unknown): string | undefined {
   const fields = objectOf(description)
   return accountOf(fields) ?? textOf(fields['account_name'])
-}
-
-/** Parameters of builds are in the query. */
-async function mapQuery(path: string, change: (value: string) => Promise<unknown>): Promise<string> {
-  const [start = '', query] = path.split('?', 2)
-  if (query === undefined || !decodeSegment(query).includes('secret:')) return path
-  const pairs: string[] = []
-  for (const [name, value] of new URLSearchParams(query))
-    pairs.push(`${encodeValue(name)}=${encodeValue(String(await change(value)))}`)
-  return `${start}?${pairs.join('&')}`
 }

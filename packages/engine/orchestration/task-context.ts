@@ -1,25 +1,25 @@
 /** Context of a step: the present state, calls as the right user, and other executions. */
 import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
 import { type ApplicationRight, describeMissing } from '@fairlead/ports/access.ts'
+import { bakeryRules } from '@fairlead/ports/bakery.ts'
+import { buildRules } from '@fairlead/ports/builds.ts'
 import { toCaller } from '@fairlead/ports/caller.ts'
+import { canaryRules } from '@fairlead/ports/canaries.ts'
 import { definitionRules } from '@fairlead/ports/definitions.ts'
 import { infrastructureRules } from '@fairlead/ports/infrastructure.ts'
-import { toPortError } from '@fairlead/ports/port-error.ts'
-import { callElsewhere } from './call-elsewhere.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { createExpressionMeter } from './expressions/evaluator.ts'
 import { executionScope } from './expressions/scopes.ts'
 import { evaluateTree } from './expressions/template.ts'
-import { forStage, type StageBinding, toStageError } from './for-stage.ts'
+import { forStage, type StageBinding } from './for-stage.ts'
 import { actingUsers, identityHeaders } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
 import { cancelExecution } from './machine/operations.ts'
 import { notify, type StagePlace } from './model.ts'
-import { revealForStage, revealIn, revealInCall } from './secret-use.ts'
-import { maskCopies } from './secrets.ts'
+import { revealForStage, revealIn } from './secret-use.ts'
 import { checkMayPromote } from './stages/promotion/may-promote.ts'
-import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
+import type { TaskContext } from './stages/stage-type.ts'
 import { prepareChild } from './submission/prepare-pipeline.ts'
 
 interface ContextOptions {
@@ -56,11 +56,13 @@ export function createTaskContext(
   const context: TaskContext = {
     ...place,
     signal,
+    bakery: forStage(options.ports.bakery, bakeryRules, binding),
+    builds: forStage(options.ports.builds, buildRules, binding),
+    canaries: forStage(options.ports.canaries, canaryRules, binding),
     definitions: forStage(options.ports.definitions, definitionRules, binding),
     infrastructure: forStage(options.ports.infrastructure, infrastructureRules, binding),
     timeZone: options.timeZone,
     callOutside: options.callOutside,
-    isEmbedded: options.isEmbedded,
     read: (key) => graphOf(execution).readKey(stage, key),
     evaluate: (text) => evaluateTree<unknown>(text, { ...place, scope: executionScope(place) }).value,
     require: (authorization, application) => requireRight(engine, users, authorization, application),
@@ -76,23 +78,6 @@ export function createTaskContext(
     prepareExecution: async (definition) => prepareChild(definition, execution, await headersOf(), options),
     cancelExecution: (id, canceledBy) => cancelOther(engine, { execution, stage }, id, canceledBy),
     reveal: (value) => revealForStage(value, { execution, stage }, options),
-    async call(service, given, expected = []) {
-      if (isPreview && given.method !== 'GET') throw new Error(`A preview may not send ${given.method} to ${service}.`)
-      const { request, secrets } = await revealInCall(service, given, { place: { execution, stage }, parts: options })
-      const called = { service, name: options.nameOf(service), method: request.method }
-      try {
-        const sent = { ...request, headers: await headersOf() }
-        const isOne = !options.judges || options.isEmbedded(service) || (await actors()).length === 1
-        const answer = maskCopies(
-          isOne ? await options.call(service, sent) : await callElsewhere(options, service, sent, await actors()),
-          secrets,
-        )
-        if (answer.status < 400 || expected.includes(answer.status)) return answer
-        throw toPortError(answer)
-      } catch (error) {
-        throw toStageError(error, isRepeatable(request), called)
-      }
-    },
   }
   return context
 }
@@ -145,12 +130,4 @@ async function cancelOther(engine: EngineParts, { execution }: StagePlace, id: s
     else if (access !== undefined && own !== undefined)
       notify(own, `The execution ${id} goes on. ${describeMissing(access, 'EXECUTE', application)}`, unit.turn.now)
   })
-}
-
-/**
- * Calls that change nothing when repeated are tried again after the faults of a network.
- * @see docs/contracts/orchestration.md#retries-of-calls
- */
-function isRepeatable(request: CollaboratorRequest): boolean {
-  return request.isRecognized === true || (request.method !== 'POST' && request.method !== 'PATCH')
 }

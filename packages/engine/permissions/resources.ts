@@ -1,12 +1,13 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
 import { shape } from '@fairlead/base/json/shape.ts'
-import { isObject, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { isObject, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { ownAccounts, readers } from '@fairlead/model/rights/built-in-roles.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
+import type { Ports } from '@fairlead/ports/ports.ts'
 import { permissionsByRule } from './application-rules.ts'
 import { addPermissions, type RolesByAuthorization, toPermissions } from './authorizations.ts'
 import { toRoleNames } from './roles.ts'
@@ -47,8 +48,8 @@ export async function loadResources(context: BackendContext, settings: Permissio
   const [applications, serviceAccounts, accounts, buildServices] = await Promise.all([
     loadApplications(context, settings),
     loadListedServiceAccounts(context),
-    loadOptional(context, 'clouddriver', '/credentials'),
-    loadOptional(context, 'igor', '/buildServices'),
+    loadOptional(context, ({ infrastructure }) => infrastructure.accounts(itself)),
+    loadOptional(context, ({ builds }) => builds.services(itself)),
   ])
   const own = ownAccounts(context.settings.infrastructure)
   return {
@@ -85,7 +86,7 @@ async function loadApplications(
     loadNeeded(context, 'removedPermissions'),
     loadNeeded(context, 'permissions'),
     matters ? loadNeeded(context, 'applications') : [],
-    matters ? loadOptional(context, 'clouddriver', '/applications?restricted=false&expand=false') : [],
+    matters ? loadOptional(context, ({ infrastructure }) => infrastructure.applications(itself)) : [],
   ])
   const byName = new Map<string, Resource>()
   for (const { name, permissions } of await flatMapInTurns([...removed, ...restricted], toResource)) {
@@ -129,18 +130,13 @@ async function loadNeeded(
 
 /** What is not listed is not allowed, so a service that does not answer (undefined) costs rights and never gives any. */
 async function loadOptional(
-  context: BackendContext,
-  service: 'clouddriver' | 'igor',
-  path: string,
+  { ports, log }: BackendContext,
+  read: (ports: Ports) => Promise<JsonObject[]>,
 ): Promise<JsonObject[] | undefined> {
-  try {
-    const answer = await context.call(service, { method: 'GET', path })
-    if (answer.status === 200) return objectsOf(answer.body)
-    context.log.warn({ service, status: answer.status }, 'a service does not answer a question about permissions')
-  } catch (error) {
-    context.log.warn({ err: error, service }, 'a service does not answer a question about permissions')
-  }
-  return undefined
+  return read(ports).catch((error: unknown) => {
+    log.warn({ err: error }, 'a service does not answer a question about permissions')
+    return undefined
+  })
 }
 
 function toResource(declared: JsonObject): Resource[] {

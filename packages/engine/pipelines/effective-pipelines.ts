@@ -8,9 +8,15 @@ import { createHash } from 'node:crypto'
 import { createCache, type ExpiringCache } from '@fairlead/base/caches/expiring-cache.ts'
 import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { isObject, isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
+import { isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
 import { isRunning } from '@fairlead/base/settings/time-span.ts'
-import { inheritLists, isTemplateInstance, referenceOf, storedTemplate } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import {
+  inheritLists,
+  isTemplateInstance,
+  referenceOf,
+  type StoredTemplate,
+  storedTemplate,
+} from '@fairlead/model/pipeline-templates/inheritance.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
 import { isPassing } from '@fairlead/ports/port-error.ts'
@@ -31,7 +37,7 @@ const mostTemplates = 200
 /** A definition store that is a service of its own does not list what inherits triggers; all pipelines are read this often. */
 const readAllEveryMs = 30_000
 
-/** Templates that are being read, by their paths. */
+/** Templates that are being read, by their names. */
 type Templates = Map<string, Promise<JsonObject | undefined>>
 
 interface Lists {
@@ -102,21 +108,23 @@ export class EffectivePipelines {
   async #template(definition: JsonObject, templates: Templates): Promise<JsonObject | undefined> {
     const stored = storedTemplate(referenceOf(definition))
     if (stored === undefined) return this.#unresolved(definition, 'it refers to no template of the definition store')
-    const loading = templates.get(stored.path) ?? this.#load(definition, stored.path)
-    templates.set(stored.path, loading)
+    const loading = templates.get(stored.name) ?? this.#load(definition, stored)
+    templates.set(stored.name, loading)
     return loading
   }
 
   /** One template that cannot be read must not hold up what other pipelines start: it counts as it was read last. */
-  async #load(definition: JsonObject, path: string): Promise<JsonObject | undefined> {
-    const answer = await this.#context.call('front50', { method: 'GET', path }).catch(() => ({ status: 503, body: undefined }))
-    if (answer.status < 500) this.#lastRead.delete(path)
-    if (answer.status === 200 && isObject(answer.body)) {
-      this.#lastRead.set(path, answer.body)
-      return answer.body
+  async #load(definition: JsonObject, wanted: StoredTemplate): Promise<JsonObject | undefined> {
+    const { name } = wanted
+    try {
+      const template = await this.#context.ports.definitions.template(wanted, itself)
+      if (template === undefined) this.#lastRead.delete(name)
+      else this.#lastRead.set(name, template)
+      return template ?? this.#unresolved(definition, 'the definition store does not have its template')
+    } catch (error) {
+      if (!isPassing(error)) this.#lastRead.delete(name)
+      return this.#lastRead.get(name) ?? this.#unresolved(definition, `its template cannot be read: ${(error as Error).message}`)
     }
-    const last = this.#lastRead.get(path)
-    return last ?? this.#unresolved(definition, `the definition store answered ${answer.status} when its template was read`)
   }
 
   #unresolved(definition: JsonObject, reason: string): undefined {

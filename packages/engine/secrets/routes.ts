@@ -31,11 +31,11 @@ const NewValue = z.object({
   note: z.string().max(maxNoteLength).nullish(),
 })
 
-/** @param checkWriter Throws unless the caller may change secrets of the owner */
+/** @param checkWriter Rejects unless the caller may change secrets of the owner */
 export function secretRoutes(
   app: FastifyInstance,
   secrets: Secrets,
-  checkWriter: (request: FastifyRequest, owner: SecretOwner) => void,
+  checkWriter: (request: FastifyRequest, owner: SecretOwner) => Promise<void>,
 ): void {
   app.get('/secrets/:kind/:owner', (request) => {
     const owner = ownerOf(request)
@@ -45,7 +45,7 @@ export function secretRoutes(
 
   app.put('/secrets/:kind/:owner/:name', async (request) => {
     const owner = ownerOf(request)
-    checkWriter(request, owner)
+    await checkWriter(request, owner)
     const { value, note } = parseValue(request.body)
     const scope = scopeOf(owner.kind, owner.name)
     const entry = secrets.set(scope, nameOf(request), { value, note: note ?? undefined, user: userOf(request) })
@@ -54,7 +54,7 @@ export function secretRoutes(
 
   app.delete('/secrets/:kind/:owner/:name', async (request, reply) => {
     const owner = ownerOf(request)
-    checkWriter(request, owner)
+    await checkWriter(request, owner)
     const name = pathValue(request, 'name')
     if (!secrets.remove(scopeOf(owner.kind, owner.name), name)) throw missing(name, owner)
     return reply.code(204).send()

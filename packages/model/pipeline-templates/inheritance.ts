@@ -1,6 +1,5 @@
 /** Inheritance of pipelines from their template (second schema). */
 import { isObject, type JsonObject, listOf, objectOf } from '@fairlead/base/json/values.ts'
-import { encodeValue } from '@fairlead/base/net/encode-path.ts'
 import { idInStore, undecorated } from './references.ts'
 
 /** Lists that an instance adds to, by what it calls them when it excludes those of the template, and the key of an entry. */
@@ -24,10 +23,10 @@ export function referenceOf(instance: JsonObject): unknown {
 
 export interface StoredTemplate {
   /** With the tag or digest that the reference may carry. */
-  name: string
-  id: string
-  /** Path of the template at the definition store. */
-  path: string
+  readonly name: string
+  readonly id: string
+  readonly tag?: string
+  readonly digest?: string
 }
 
 /** Where a reference such as `spinnaker://web`, `spinnaker://web:stable` or `spinnaker://web@sha256:…` leads. */
@@ -36,13 +35,14 @@ export function storedTemplate(reference: unknown): StoredTemplate | undefined {
   if (name === undefined) return undefined
   const id = undecorated(name)
   if (id === '') return undefined
-  return { name, id, path: `/v2/pipelineTemplates/${encodeValue(id)}${queryOf(name.slice(id.length))}` }
+  return { name, id, ...versionOf(name.slice(id.length)) }
 }
 
 /** @param decoration Empty, `:tag` or `@digest`. */
-function queryOf(decoration: string): string {
-  if (decoration === '') return ''
-  return `?${decoration.startsWith(':') ? 'tag' : 'digest'}=${encodeValue(decoration.slice(1).replace(/^sha256:/i, ''))}`
+function versionOf(decoration: string): Pick<StoredTemplate, 'tag' | 'digest'> {
+  if (decoration === '') return {}
+  const version = decoration.slice(1)
+  return decoration.startsWith(':') ? { tag: version } : { digest: version.replace(/^sha256:/i, '') }
 }
 
 /** The pipeline inside a template. */

@@ -7,13 +7,17 @@ import type { PermissionView } from '@fairlead/model/rights/permissions.ts'
 import { hasRole, isGranted, mayRunSomething, mayUseServiceAccount } from '@fairlead/model/rights/rights.ts'
 import type { Access } from '../access.ts'
 import type { BackendContext } from '../backend.ts'
+import type { Ports } from '../ports.ts'
 
 /** For how long an answer counts, unless permissions are known to have changed: as long as in the gateway. */
 const cacheMs = 20_000
 const maxCached = 1000
 
 /** The keys name the user, and the number of changes of permissions when it was asked. */
-const caches = new WeakMap<BackendContext, ExpiringCache<Promise<Access>>>()
+const caches = new WeakMap<Ports, ExpiringCache<Promise<Access>>>()
+
+/** What rights are asked with. */
+type Asking = Pick<BackendContext, 'ports' | 'settings' | 'now' | 'permissionVersion'>
 
 /** A user unknown to the permission service, or looked up while it is unavailable, may do nothing. */
 export async function loadAccess(context: BackendContext, user: string): Promise<Access> {
@@ -30,19 +34,19 @@ export async function loadAccess(context: BackendContext, user: string): Promise
  *
  * @throws {PortError} 503 while the permission service cannot be asked
  */
-export async function requireAccess(context: BackendContext, user: string): Promise<Access> {
+export async function requireAccess(context: Asking, user: string): Promise<Access> {
   if (context.settings.authorization !== true) return sameForAll(user, true)
   const [first = user, ...others] = usersOf(user)
   if (others.length > 0) return commonAccess(context, user, [first, ...others])
-  const { permissionVersion } = context
+  const { permissionVersion, ports, now } = context
   // Without the number, outdated answers could not be detected.
   if (permissionVersion === undefined) return askFor(context, user)
-  const cache = caches.getOrInsertComputed(context, () => createCache({ maxSize: maxCached, ttlMs: cacheMs, now: context.now }))
+  const cache = caches.getOrInsertComputed(ports, () => createCache({ maxSize: maxCached, ttlMs: cacheMs, now }))
   return loadOnce(cache, `${permissionVersion()} ${user}`, () => askFor(context, user))
 }
 
 /** Whether a user may create an application that does not exist. @throws {PortError} 503 */
-export async function mayCreateApplication(context: BackendContext, access: Access, name: string): Promise<boolean> {
+export async function mayCreateApplication(context: Asking, access: Access, name: string): Promise<boolean> {
   if (context.settings.authorization !== true || access.isAdmin) return true
   if (access.each !== undefined) {
     for (const one of access.each) if (!(await mayCreateApplication(context, one, name))) return false
@@ -55,7 +59,7 @@ export async function mayCreateApplication(context: BackendContext, access: Acce
  * Users who may use the service account that comes first do not count: they could have let it start themselves what they steer.
  * Neither do administrators.
  */
-async function commonAccess(context: BackendContext, user: string, users: readonly [string, ...string[]]): Promise<Access> {
+async function commonAccess(context: Asking, user: string, users: readonly [string, ...string[]]): Promise<Access> {
   const [first, ...others] = await callInTurns(users, (one) => requireAccess(context, one))
   const each = [first as Access, ...others.filter(({ mayUse }) => !mayUse(users[0]))]
   const accounts = (first as Access).accounts.filter((account) => each.every((one) => one.accounts.includes(account)))
@@ -90,7 +94,7 @@ function sameForAll(user: string, isAllowed: boolean): Access {
   }
 }
 
-async function askFor({ ports }: BackendContext, user: string): Promise<Access> {
+async function askFor({ ports }: Asking, user: string): Promise<Access> {
   const view = await ports.rights.viewOf(user)
   return view === undefined ? sameForAll(user, false) : toAccess(user, view)
 }

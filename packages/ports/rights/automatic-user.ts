@@ -1,12 +1,11 @@
 /** The user of a run that no user starts and whose trigger names none. */
 import { formatJson } from '@fairlead/base/json/json.ts'
-import { fieldOf, type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { joinUsers, usersOf } from '@fairlead/base/names/acting-users.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { isTemplateInstance, referenceOf, storedTemplate } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { actsForSaver } from '@fairlead/model/rights/built-in-roles.ts'
 import type { BackendContext } from '../backend.ts'
-import { anonymous } from '../caller.ts'
+import { anonymous, itself } from '../caller.ts'
 
 /** Fields of a pipeline that say nothing about what it does. */
 const marks: ReadonlySet<string> = new Set(['disabled', 'index', 'updateTs', 'lastModified', 'lastModifiedBy', 'name'])
@@ -23,7 +22,9 @@ export async function automaticUserOf(context: BackendContext, pipeline: JsonObj
   const { permissions, authorization } = context.settings
   if (authorization !== true || permissions === undefined || !actsForSaver(permissions, context.isNewData)) return anonymous
   const savers = [await authorOf(context, pipeline)]
-  if (isTemplateInstance(pipeline)) savers.push(saverOf(await read(context, storedTemplate(referenceOf(pipeline))?.path)))
+  const template = isTemplateInstance(pipeline) ? storedTemplate(referenceOf(pipeline)) : undefined
+  if (isTemplateInstance(pipeline))
+    savers.push(saverOf(template && (await context.ports.definitions.template(template, itself).catch(() => undefined))))
   return savers.includes(undefined) ? anonymous : joinUsers(savers.flatMap((saver) => usersOf(String(saver))))
 }
 
@@ -40,8 +41,8 @@ export async function automaticUserOfChild(context: BackendContext, pipeline: Js
 /** Who switches a pipeline on or off, or puts it elsewhere in the list, has not looked at what it does. */
 async function authorOf(context: BackendContext, pipeline: JsonObject): Promise<string | undefined> {
   const id = textOf(pipeline['id'])
-  const history = id && (await read(context, `${pathTo`/pipelines/${id}/history`}?limit=${mostVersions}`))
-  const versions = objectsOf(history)
+  const wanted = { id: id ?? '', most: mostVersions }
+  const versions = id === undefined ? [] : await context.ports.definitions.pipelineVersions(wanted, itself).catch(() => [])
   const [current] = versions
   if (current === undefined) return saverOf(pipeline)
   const other = versions.findIndex((version) => contentOf(version) !== contentOf(current))
@@ -55,9 +56,4 @@ function contentOf(version: JsonObject): string {
 
 function saverOf(document: unknown): string | undefined {
   return textOf(fieldOf(document, 'lastModifiedBy'))
-}
-
-async function read({ call }: BackendContext, path: string | undefined): Promise<unknown> {
-  const answer = path === undefined ? undefined : await call('front50', { method: 'GET', path }).catch(() => undefined)
-  return answer?.status === 200 ? answer.body : undefined
 }

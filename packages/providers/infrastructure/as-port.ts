@@ -26,7 +26,6 @@ import type {
 } from '@fairlead/ports/infrastructure.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { isSlices } from '@fairlead/ports/requests/slices.ts'
-import { toStorageError } from '@fairlead/ports/storage-error.ts'
 import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import { answer } from './answer.ts'
 import {
@@ -54,21 +53,10 @@ type Values = Pick<Asked, 'params' | 'query' | 'body'>
 
 export function createPort(infrastructure: Infrastructure): InfrastructurePort {
   const { context, tasks } = infrastructure
-  const guard = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work()
-    } catch (thrown) {
-      const error = toStorageError(thrown)
-      if (error instanceof PortError) throw error
-      context.log.error({ err: thrown }, 'an embedded back end failed')
-      throw new PortError(500, (error as Error).message)
-    }
+  const ask = async (route: InfrastructureRoute, values: Values, as: Caller): Promise<unknown> => {
+    const user = as.user || anonymous
+    return toValue(await answer(route, { ...values, as, user, asker: as.user || undefined }, infrastructure))
   }
-  const ask = (route: InfrastructureRoute, values: Values, as: Caller): Promise<unknown> =>
-    guard(async () => {
-      const user = as.user || anonymous
-      return toValue(await answer(route, { ...values, as, user, asker: as.user || undefined }, infrastructure))
-    })
   const find = async (route: InfrastructureRoute, values: Values, as: Caller): Promise<JsonObject | undefined> => {
     const body = await orAbsent(ask(route, values, as))
     return body === undefined ? undefined : objectOf(body)
@@ -78,6 +66,7 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
   const task = async (id: string, as: Caller) => toCloudTask(await orAbsent(ask(taskById, { params: { id } }, as)))
   return {
     takesReferences: true,
+    hasOwnInstances: true,
     submit: async (body, { provider, id: clientRequestId }, as) =>
       String(objectOf(await ask(submission, { params: { provider }, query: { clientRequestId }, body }, as))['id']),
     preview: async (body, provider, as) => textsOf(objectOf(await ask(preview, { params: { provider }, body }, as))['errors']),
@@ -167,10 +156,10 @@ export function createPort(infrastructure: Infrastructure): InfrastructurePort {
     },
     fetchArtifactBytes: async (body, as) => (await ask(artifactContent, { body }, as)) as Buffer,
     versions: {
-      versions: (artifact) => guard(() => versionsOfArtifact(artifact, infrastructure)),
-      digests: (artifact, versions) => guard(() => digestsOfArtifact(artifact, versions, infrastructure)),
-      gitRefs: (repository, known) => guard(() => gitRefs(repository, known, context)),
-      changedPaths: (repository, push) => guard(() => changedPaths(repository, push, context)),
+      versions: async (artifact) => versionsOfArtifact(artifact, infrastructure),
+      digests: async (artifact, versions) => digestsOfArtifact(artifact, versions, infrastructure),
+      gitRefs: async (repository, known) => gitRefs(repository, known, context),
+      changedPaths: async (repository, push) => changedPaths(repository, push, context),
     },
   }
 }

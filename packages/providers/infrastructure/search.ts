@@ -6,6 +6,7 @@ import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { StoredLists } from '@fairlead/base/stores/stored-lists.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { itself } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { queryValue, queryValues } from '@fairlead/ports/requests/request-values.ts'
 import { listSlices } from '@fairlead/ports/requests/slices.ts'
@@ -104,7 +105,7 @@ async function find(infrastructure: Infrastructure, type: string, { wanted, isSh
 const sources: Readonly<Record<string, Source>> = {
   applications: findApplications,
   projects: async ({ context }) =>
-    (await loadAll(context, '/v2/projects')).map((stored) => {
+    (await loadAll(context, 'projects')).map((stored) => {
       const applications = textsOf(objectOf(stored['config'])['applications'])
       const toResult = () => ({
         ...stored,
@@ -146,7 +147,7 @@ async function hitsOf(infrastructure: Infrastructure, type: string): Promise<Hit
 }
 
 async function findApplications(infrastructure: Infrastructure): Promise<Hit[]> {
-  const stored = await loadAll(infrastructure.context, '/v2/applications?restricted=false')
+  const stored = await loadAll(infrastructure.context, 'applications')
   const running = groupsByApplication(infrastructure)
   const known = new Set<string>()
   const toApplicationHit = (attributes: JsonObject): Hit => {
@@ -232,10 +233,11 @@ const keptMs = 30_000
 const keptLists = new WeakMap<BackendContext, StoredLists<JsonObject>>()
 
 /** A source that fails contributes nothing. */
-async function loadAll(context: BackendContext, path: string): Promise<readonly JsonObject[]> {
+async function loadAll(context: BackendContext, kind: 'applications' | 'projects'): Promise<readonly JsonObject[]> {
+  const { definitions } = context.ports
   const kept = keptLists.getOrInsertComputed(context, () => new StoredLists({ toEntry: (stored) => stored, keptMs }))
   try {
-    return await kept.load(context.call, path)
+    return await kept.load(definitions, { key: kind, kind }, () => definitions[kind](itself))
   } catch (error) {
     context.log.warn({ err: error }, 'the definition store cannot be searched')
     return []

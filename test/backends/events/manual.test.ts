@@ -114,9 +114,9 @@ test("a manual start includes the build's details, properties and artifacts", as
   const { recording, startManually } = await startEvents(t, [build])
   recording.answer = (service, { path }) => {
     if (service !== 'igor') return undefined
-    if (path === '/builds/status/7/ci-main?job=team%2Fjob%2Fapp') return { status: 200, body: { number: 7 } }
-    if (path === '/builds/properties/7/out.yml/ci-main?job=team%2Fjob%2Fapp') return { status: 200, body: { v: '1' } }
-    if (path.startsWith('/builds/artifacts/7/ci-main?job=team%2Fjob%2Fapp&propertyFile=out.yml')) {
+    if (path === '/builds/status/7/ci-main/team/job/app') return { status: 200, body: { number: 7 } }
+    if (path === '/builds/properties/7/out.yml/ci-main/team/job/app') return { status: 200, body: { v: '1' } }
+    if (path.startsWith('/builds/artifacts/7/ci-main/team/job/app?propertyFile=out.yml')) {
       return { status: 200, body: [{ type: 'jenkins/file' }] }
     }
     return undefined
@@ -272,8 +272,8 @@ test('an accepted start keeps its execution id across restarts', async (t) => {
 })
 
 for (const [status, answered, message] of [
-  [500, 503, /answered 500: down\. Send it again/],
-  [403, 502, /answered 403: down\.$/],
+  [500, 503, /definition store: down\. Send it again/],
+  [403, 502, /definition store: down\.$/],
 ] as const) {
   test(`an event is rejected, not lost, while definitions answer ${status}`, async (t) => {
     const { recording, startManually } = await startEvents(t, [build])

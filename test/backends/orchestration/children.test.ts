@@ -325,7 +325,7 @@ test('of several dependents each starts, fails visibly, or starts later', async 
   const given = await first('never')
   assert.match(
     String(given?.cancellationReason),
-    /The pipeline template "never" cannot be read\. The definition store answered 500\./,
+    /The pipeline template "never" cannot be read\. front50 answered with status 500\./,
   )
   for (const { id } of definitions) assert.equal((await runs(id)).length, 1, id)
 })

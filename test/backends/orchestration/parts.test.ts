@@ -7,6 +7,7 @@ import { createLifeCyclePublisher, mergedNotifications } from '../../../packages
 import { createStage } from '../../../packages/engine/orchestration/machine/new-stage.ts'
 import type { Execution } from '../../../packages/engine/orchestration/model.ts'
 import { openEcho } from '../../../packages/external/echo.ts'
+import { openFront50 } from '../../../packages/external/front50.ts'
 import type { CallService } from '../../../packages/ports/service-call.ts'
 import { F, startEngine, V, W } from './support.ts'
 
@@ -134,7 +135,7 @@ test('events wait in bounded memory, those of large executions shortened', async
   }
   const sizes = new Map<unknown, number>()
   const publishEvents = createLifeCyclePublisher(
-    { call, ports: { events: openEcho(call) }, log: pino({ level: 'silent' }) },
+    { ports: { events: openEcho(call), definitions: openFront50(call) }, log: pino({ level: 'silent' }) },
     (execution) => sizes.get(execution) ?? 0,
   )
   const publish = (size: number) => {

@@ -3,8 +3,9 @@
 import { list, or, shape } from '@fairlead/base/json/shape.ts'
 import { numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
-import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
+import { type Caller, itself, toCaller } from '@fairlead/ports/caller.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
 import {
   type MetricAccount,
@@ -20,7 +21,6 @@ const toGroups = list(
   shape({ name: String, account: String, region: String, cloudProvider: [or(textOf, ''), 'cloudProvider', 'type'] }),
 )
 const toStatistics = shape({
-  message: textOf,
   datapoints: list(shape({ atMs: [numberOf, 'timestamp'], value: [numberOf, 'sum', 'average'] })),
 })
 /** A metric of a configuration. */
@@ -42,11 +42,11 @@ export const serverGroupSource: MetricSourceType = {
 
 function openAccount(context: BackendContext): MetricAccount {
   const samples = new GroupSamples(context)
-  const read = async (place: GroupPlace, metric: string, headers: Readonly<Record<string, string>>) =>
-    samples.add(place, metric, await readPoints(context, place, metric, headers))
+  const read = async (place: GroupPlace, metric: string, as: Caller) =>
+    samples.add(place, metric, await readPoints(context, place, metric, as))
   const watch = setInterval(() => {
     for (const { place, metric } of samples.watched()) {
-      read(place, metric, {}).catch((error: Error) =>
+      read(place, metric, itself).catch((error: Error) =>
         context.log.info({ place, metric, problem: error.message }, 'no metrics to keep'),
       )
     }
@@ -65,7 +65,7 @@ function openAccount(context: BackendContext): MetricAccount {
       const { startMs, endMs, stepMs } = question.scope
       const shown = `${metric} of ${place.name} in ${place.account}/${place.region}`
       const seriesOf = async (part: string): Promise<MetricSeries> => {
-        await read(place, part, identity)
+        await read(place, part, toCaller({ ...identity }))
         const gathering = counted.has(part) ? 'sum' : 'average'
         const points = samples.between(place, part, startMs, endMs)
         return { ...toValues(points, { startMs, stepMs, gathering }), stepMs, tags: {}, query: shown }
@@ -105,27 +105,28 @@ async function findPlace(context: BackendContext, question: MetricQuestion): Pro
 
 /** Those that the user may see. @throws {MetricError} */
 async function groupsOf(context: BackendContext, application: string, { identity }: MetricQuestion) {
-  const path = pathTo`/applications/${application}/serverGroups`
-  const { status, body } = await context.call('clouddriver', { method: 'GET', path, headers: { ...identity } }).catch(unreachable)
-  if (status >= 500) throw unreachable(new Error(`it answered ${status}`))
-  return toGroups(body)
+  const groups = await context.ports.infrastructure
+    .serverGroups(application, toCaller({ ...identity }))
+    .catch((error: Error) => (isRefusal(error) ? [] : unreachable(error)))
+  return toGroups(groups)
+}
+
+function isRefusal(error: Error): error is PortError {
+  return error instanceof PortError && error.status < 500
 }
 
 function unreachable(error: Error): never {
   throw new MetricError(`The infrastructure service cannot be asked: ${error.message}.`, true)
 }
 
-async function readPoints(
-  context: BackendContext,
-  { provider, account, region, name }: GroupPlace,
-  metric: string,
-  identity: Readonly<Record<string, string>>,
-) {
-  const path = pathTo`/cloudMetrics/${provider}/${account}/${region}/${metric}/statistics` + formatQuery({ serverGroup: name })
-  const { status, body } = await context.call('clouddriver', { method: 'GET', path, headers: { ...identity } }).catch(unreachable)
-  if (status === 404) throw new MetricError(`There is no metric "${metric}" of ${name} in ${account}/${region}.`)
-  const { message, datapoints } = toStatistics(body)
-  if (status !== 200) throw new MetricError(message ?? `The metric ${metric} cannot be read: ${status}.`, status >= 500)
+async function readPoints(context: BackendContext, { provider, account, region, name }: GroupPlace, metric: string, as: Caller) {
+  const wanted = { provider, account, region, metric, serverGroup: name }
+  const statistics = await context.ports.infrastructure.statistics(wanted, as).catch((error: Error) => {
+    if (error instanceof PortError) throw new MetricError(error.message, !isRefusal(error))
+    return unreachable(error)
+  })
+  if (statistics === undefined) throw new MetricError(`There is no metric "${metric}" of ${name} in ${account}/${region}.`)
+  const { datapoints } = toStatistics(statistics)
   return datapoints.flatMap(({ atMs, value }) => (atMs === undefined || value === undefined ? [] : [{ atMs, value }]))
 }
 

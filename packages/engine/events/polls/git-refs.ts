@@ -23,7 +23,7 @@ export const gitRefs: PolledSource = {
     (/^https?:/i.test(String(repository)) ? polls.intervalS : polls.programIntervalS) * 1000,
   async read(trigger, context, signal, last) {
     const known = last === undefined ? undefined : digests.get(last)
-    if (!context.isEmbedded('clouddriver'))
+    if (context.ports.infrastructure.versions === undefined)
       throw new PortError(400, 'Repositories are polled only with the embedded infrastructure service. Use webhooks.')
     const { digest, refs } = await versionReads(context).gitRefs(repositoryOf(trigger), known)
     signal.throwIfAborted()

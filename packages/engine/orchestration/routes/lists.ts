@@ -5,7 +5,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { BoundedMap } from '@fairlead/base/caches/bounded-map.ts'
 import { fieldAt, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { createRegexMeter } from '@fairlead/base/regex/bounded-regex.ts'
 import { StoredLists } from '@fairlead/base/stores/stored-lists.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
@@ -128,12 +127,16 @@ class ExecutionLists {
    * of which there are runs stand in for them then, since an empty list would look like lost executions.
    */
   async #configIds(application: string, nameFilter: string | undefined, caller: Caller): Promise<string[] | undefined> {
-    const { call, log } = this.#context
+    const { ports, log } = this.#context
+    const { definitions } = ports
     const wanted = (nameFilter ?? '').toLowerCase()
     try {
-      const paths = ['pipelines', 'strategies'].map((kind) => `${pathTo`/${kind}/${application}`}?refresh=false`)
-      const lists = await Promise.all(paths.map((path) => this.#stored.load(call, path, caller)))
-      return lists.flat().flatMap(({ id, name }) => (name.toLowerCase().includes(wanted) ? (id ?? []) : []))
+      const key = JSON.stringify([caller.user, application])
+      const stored = await this.#stored.load(definitions, { key, kind: 'pipelines' }, async () => {
+        const reads = [definitions.pipelinesOf(application, caller), definitions.strategies(application, caller)]
+        return (await Promise.all(reads)).flat()
+      })
+      return stored.flatMap(({ id, name }) => (name.toLowerCase().includes(wanted) ? (id ?? []) : []))
     } catch (error) {
       log.warn({ err: error, application }, 'the definitions of an application could not be read')
       return undefined
@@ -143,7 +146,7 @@ class ExecutionLists {
   /** Differs when a list may: after each change of an execution or a definition, and as runs become too old for it. */
   #moment(): string | undefined {
     const { ports, now } = this.#context
-    const definitions = ports.definitions.version()
+    const definitions = ports.definitions.version('pipelines')
     return definitions && `${this.#engine.changes.version()} ${definitions} ${Math.floor(now() / historyStepMs)}`
   }
 }

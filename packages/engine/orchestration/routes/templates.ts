@@ -2,6 +2,7 @@
 
 import { fieldOf, isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { type StoredTemplate, storedTemplate } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
 import type { FastifyInstance } from 'fastify'
@@ -15,7 +16,7 @@ const mostLevels = 20
 export function templatePlanRoutes(app: FastifyInstance, sources: EngineOptions): void {
   // Sources without expressions do not depend on the execution that the query may name.
   app.get<{ Querystring: { source?: unknown } }>('/pipelineTemplate', async (request) =>
-    shownTo(request)(await resolveTemplate(request.query.source, trustedCallerOf(request).identity, sources)),
+    shownTo(request)(await resolveTemplate(request.query.source, trustedCallerOf(request), sources)),
   )
 }
 
@@ -24,11 +25,11 @@ export function templatePlanRoutes(app: FastifyInstance, sources: EngineOptions)
  *
  * @throws {PortError} 400 when there is none; 403 when the caller may not read it; 502 when the definition store fails
  */
-async function resolveTemplate(source: unknown, headers: Record<string, string>, sources: EngineOptions): Promise<JsonObject> {
+async function resolveTemplate(source: unknown, as: Caller, sources: EngineOptions): Promise<JsonObject> {
   let resolved: JsonObject = {}
   let next = source
   for (let level = 0; level < mostLevels; level++) {
-    const template = await loadTemplate(checkSource(next), headers, sources)
+    const template = await loadTemplate(checkSource(next), as, sources)
     resolved = merge(template, resolved) as JsonObject
     next = template['source']
     if (next === undefined || next === null || next === '') return resolved

@@ -1,6 +1,5 @@
 /** Jobs that create, update and remove applications (docs/contracts/orchestration.md#jobs). */
 import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { describePermissionsProblem } from '@fairlead/ports/rights/application-permissions.ts'
 import { StageError } from '../machine/failure.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
@@ -14,20 +13,14 @@ export const upsertApplicationStages: readonly StageType[] = ['createApplication
 
 async function upsertApplication(context: TaskContext): Promise<TaskResult> {
   const { permissions, ...application } = checkApplication(context.stage.context['application'])
+  const { definitions, stage } = context
   const { name } = application
-  const path = pathTo`/v2/applications/${name}`
-  const found = await context.call('front50', { method: 'GET', path }, [404])
-  const isNew = found.status === 404
+  const found = await definitions.application(name)
   // A repeated run of this step remembers what was there before its first one.
-  const previousState = context.stage.context['previousState'] ?? (isNew ? {} : found.body)
-  await context.call(
-    'front50',
-    isNew ? { method: 'POST', path: '/v2/applications', body: application } : { method: 'PATCH', path, body: application },
-  )
-  if (permissions !== undefined || isNew) {
-    const body = { name, permissions: permissions ?? {} }
-    await context.call('front50', { method: 'PUT', path: pathTo`/permissions/applications/${name}`, body })
-  }
+  const previousState = stage.context['previousState'] ?? found ?? {}
+  if (found === undefined) await definitions.createApplication(application)
+  else await definitions.updateApplication(application)
+  if (permissions !== undefined || found === undefined) await definitions.setPermissions({ name, permissions: permissions ?? {} })
   return {
     status: 'SUCCEEDED',
     context: {
@@ -105,12 +98,12 @@ async function verifyNoDependencies(context: TaskContext): Promise<TaskResult> {
 async function deleteApplication(context: TaskContext): Promise<TaskResult> {
   const name = applicationOf(context)
   const told = { 'notification.type': 'deleteapplication', 'application.name': name }
-  const path = pathTo`/v2/applications/${name}`
-  const found = await context.call('front50', { method: 'GET', path }, [404])
-  if (found.status === 404) return { status: 'SUCCEEDED', context: told }
-  await context.call('front50', { method: 'DELETE', path }, [404])
-  await context.call('front50', { method: 'DELETE', path: pathTo`/permissions/applications/${name}` }, [404])
-  return { status: 'SUCCEEDED', context: { ...told, previousState: found.body } }
+  const { definitions } = context
+  const previousState = await definitions.application(name)
+  if (previousState === undefined) return { status: 'SUCCEEDED', context: told }
+  await definitions.removeApplication(name)
+  await definitions.removePermissions(name)
+  return { status: 'SUCCEEDED', context: { ...told, previousState } }
 }
 
 function applicationOf(context: TaskContext): string {

@@ -1,36 +1,36 @@
 /** Jobs that create, update and delete pipeline templates of both versions (docs/contracts/orchestration.md#jobs). */
-import { textOf } from '@fairlead/base/json/values.ts'
-import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
+import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
 
-const methods = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const
-type Action = keyof typeof methods
-
 export const pipelineTemplateStages: readonly StageType[] = ['', 'V2'].flatMap((version) =>
   (['create', 'update', 'delete'] as const).map((action) => {
     const type = `${action}${version}PipelineTemplate`
-    const execute = (context: TaskContext) => changeTemplate(context, type, action, version === 'V2')
+    const execute = (context: TaskContext) => changeTemplate(context, { type, action, isVersioned: version === 'V2' })
     return { ...job(type, execute, { timeoutMs: 30_000 }), unevaluatedKeys: () => ['pipelineTemplate'] }
   }),
 )
 
-async function changeTemplate(context: TaskContext, type: string, action: Action, isVersioned: boolean): Promise<TaskResult> {
-  const { id, body } = action === 'delete' ? { id: idOf(context), body: undefined } : templateOf(context)
-  const list = isVersioned ? '/v2/pipelineTemplates' : '/pipelineTemplates'
-  const { tag, digest } = context.stage.context
-  const query = isVersioned ? formatQuery({ tag: textOf(tag), digest: textOf(digest) }) : ''
-  const path = (action === 'create' ? list : list + pathTo`/${id}`) + query
-  await context.call('front50', { method: methods[action], path, body })
+interface Change {
+  readonly type: string
+  readonly action: 'create' | 'update' | 'delete'
+  readonly isVersioned: boolean
+}
+
+async function changeTemplate(context: TaskContext, { type, action, isVersioned }: Change): Promise<TaskResult> {
+  const { definitions, stage } = context
+  const { id, content } = action === 'delete' ? { id: idOf(context), content: {} } : templateOf(context)
+  const { tag, digest } = stage.context
+  await definitions[`${action}Template`]({ id, content, isVersioned, tag: textOf(tag), digest: textOf(digest) })
   return { status: 'SUCCEEDED', context: { 'notification.type': type.toLowerCase(), 'pipelineTemplate.id': id } }
 }
 
-function templateOf(context: TaskContext): { id: string; body: unknown } {
-  const body = decodeObject(context.stage.context['pipelineTemplate'], 'pipelineTemplate')
-  const id = textOf(context.stage.context['id'] ?? body['id'])
+function templateOf(context: TaskContext): { id: string; content: JsonObject } {
+  const content = decodeObject(context.stage.context['pipelineTemplate'], 'pipelineTemplate')
+  const id = textOf(context.stage.context['id'] ?? content['id'])
   if (id === undefined) throw new StageError(['The template has no id.'])
-  return { id, body }
+  return { id, content }
 }
 
 function idOf(context: TaskContext): string {

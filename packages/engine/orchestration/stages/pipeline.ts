@@ -1,6 +1,5 @@
 /** `pipeline`: runs another stored pipeline and, unless told otherwise, waits for it. */
-import { isObject, isTrue, type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { isTrue, type JsonObject, objectOf } from '@fairlead/base/json/values.ts'
 import { artifactsSeenBy } from '../artifacts-at-hand.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import { type Execution, isFalse, isStartedBy, isTopLevel } from '../model.ts'
@@ -58,14 +57,13 @@ function childOf({ execution, stage, findExecution }: TaskContext): Execution | 
 async function storedPipeline(context: TaskContext, id: string): Promise<JsonObject> {
   const { isStrategy, application } = context.stage.context
   if (isTrue(isStrategy)) {
-    const path = typeof application === 'string' ? pathTo`/strategies/${application}` : '/strategies'
-    const { body } = await context.call('front50', { method: 'GET', path }, [404])
-    const strategy = objectsOf(body).find((each) => each['id'] === id)
+    const strategies = await context.definitions.strategies(typeof application === 'string' ? application : undefined)
+    const strategy = strategies.find((each) => each['id'] === id)
     if (strategy !== undefined) return strategy
     throw new StageError([`There is no strategy with the id "${id}".`])
   }
-  const answer = await context.call('front50', { method: 'GET', path: pathTo`/pipelines/${id}/get` }, [404])
-  if (answer.status === 200 && isObject(answer.body)) return answer.body
+  const pipeline = await context.definitions.pipeline(id)
+  if (pipeline !== undefined) return pipeline
   throw new StageError([`There is no pipeline with the id "${id}".`])
 }
 

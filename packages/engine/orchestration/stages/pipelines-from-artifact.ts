@@ -1,8 +1,7 @@
 /** `savePipelinesFromArtifact`: stores the pipelines and declared environments of applications that a file has. */
-import { fieldOf, isObject, type JsonObject, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
+import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { parseYamlStream } from '@fairlead/base/json/yaml.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { StageError } from '../machine/failure.ts'
 import { fetchArtifact, requireArtifact } from './manifests/artifacts.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
@@ -31,14 +30,11 @@ async function saveFromArtifact(context: TaskContext): Promise<TaskResult> {
   const faults: string[] = []
   for (const each of declared) if (each.environments !== undefined) faults.push(...(await saveEnvironments(context, each)))
   const entries = (await Promise.all(declared.map((each) => toEntries(context, each)))).flat()
-  const save = () => context.call('front50', { method: 'POST', path: '/pipelines/batchUpdate', body: entries })
-  const body = entries.length === 0 ? undefined : (await save()).body
-  const failed = objectsOf(fieldOf(body, 'failed_pipelines'))
-  faults.push(
-    ...failed.map(({ application, name, errorMsg }) => `${String(name)} of ${String(application)}: ${String(errorMsg)}`),
-  )
+  const bulksave = entries.length === 0 ? undefined : await context.definitions.savePipelines(entries, { staleCheck: false })
+  for (const { application, name, errorMsg } of bulksave?.failed_pipelines ?? [])
+    faults.push(`${String(name)} of ${String(application)}: ${String(errorMsg)}`)
   if (faults.length > 0) throw new StageError(faults)
-  return { status: 'SUCCEEDED', context: { bulksave: body } }
+  return { status: 'SUCCEEDED', context: { bulksave } }
 }
 
 /** By application: a list of pipelines, or an object with `pipelines` and `environments`. @throws {StageError} */
@@ -68,19 +64,21 @@ function parse(text: string): unknown[] {
 }
 
 /** @returns why they are not stored */
-async function saveEnvironments({ call }: TaskContext, { application, environments }: Declared): Promise<string[]> {
-  const path = pathTo`/v2/applications/${application}`
-  const body = { name: application, environments }
-  const { status, body: answer } = await call('front50', { method: 'PATCH', path, body }, [400, 403])
-  const errors = textsOf(fieldOf(answer, 'errors'))
-  return status < 400 ? [] : [`${application}: ${errors.length > 0 ? errors.join(' ') : fieldOf(answer, 'message')}`]
+async function saveEnvironments({ definitions }: TaskContext, { application, environments }: Declared): Promise<string[]> {
+  try {
+    await definitions.updateApplication({ name: application, environments })
+    return []
+  } catch (error) {
+    const isRefusal = error instanceof StageError && [400, 403].includes(Number(error.details['status']))
+    if (!isRefusal) throw error
+    return [`${application}: ${error.errors.join(' ')}`]
+  }
 }
 
 /** A pipeline of the same name is replaced. */
-async function toEntries({ call }: TaskContext, { application, pipelines }: Declared): Promise<JsonObject[]> {
+async function toEntries({ definitions }: TaskContext, { application, pipelines }: Declared): Promise<JsonObject[]> {
   if (pipelines.length === 0) return []
-  const { body } = await call('front50', { method: 'GET', path: pathTo`/pipelines/${application}` }, [404])
-  const stored = new Map(objectsOf(body).map(({ name, id }) => [foldName(String(name)), id]))
+  const stored = new Map((await definitions.pipelinesOf(application)).map(({ name, id }) => [foldName(String(name)), id]))
   return pipelines.map((pipeline) => {
     const id = pipeline['id'] ?? stored.get(foldName(String(pipeline['name'])))
     return { ...pipeline, application, ...(id !== undefined && { id }) }

@@ -1,6 +1,5 @@
 /** `upsertProject` and `deleteProject` (docs/contracts/orchestration.md#jobs). */
 import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { StageError } from '../machine/failure.ts'
 import { job, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
 
@@ -9,16 +8,15 @@ export const projectStages: readonly StageType[] = [job('upsertProject', upsertP
 async function upsertProject(context: TaskContext): Promise<TaskResult> {
   const project = projectOf(context)
   const id = textOf(project['id'])
-  const request =
-    id === undefined ? { method: 'POST', path: '/v2/projects' } : { method: 'PUT', path: pathTo`/v2/projects/${id}` }
-  await context.call('front50', { ...request, body: project })
+  if (id === undefined) await context.definitions.createProject(project)
+  else await context.definitions.replaceProject({ ...project, id })
   return { status: 'SUCCEEDED', context: { 'notification.type': 'upsertproject' } }
 }
 
 async function deleteProject(context: TaskContext): Promise<TaskResult> {
   const id = textOf(projectOf(context)['id'])
   if (id === undefined) throw new StageError(['The job does not say the id of the project.'])
-  await context.call('front50', { method: 'DELETE', path: pathTo`/v2/projects/${id}` }, [404])
+  await context.definitions.removeProject(id)
   return { status: 'SUCCEEDED', context: { 'notification.type': 'deleteproject' } }
 }
 

@@ -1,23 +1,24 @@
 /**
  * Stage types as data and small functions: their steps, their synthetic stages and their peculiarities.
  *
- * To add a type, export a `StageType` from a file of this folder (`wait.ts` decides, `projects.ts` calls a service,
+ * To add a type, export a `StageType` from a file of this folder (`wait.ts` decides, `projects.ts` calls a capability,
  * `pipeline.ts` polls, restarts and cancels), list it in `registry.ts`, describe its fields in `packages/model/stage-types/`, and delete its name
- * from `unknown-types.ts`. A step reads the stage by its `TaskContext`, acts by `call`, and returns a `TaskResult`: `RUNNING` runs it
+ * from `unknown-types.ts`. A step reads the stage by its `TaskContext`, acts by the ports in it, and returns a `TaskResult`: `RUNNING` runs it
  * again after its pause, an error fails the task, `RetryableError` repeats it. `StageError` gives the texts that users see.
  */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import type { CallOutside } from '@fairlead/base/outside/call-outside.ts'
 import type { Meter } from '@fairlead/base/regex/meter.ts'
-import type { ServiceName } from '@fairlead/base/services/services.ts'
 import type { StageDescription } from '@fairlead/model/stage-types/description.ts'
 import type { ApplicationRight } from '@fairlead/ports/access.ts'
+import type { Bakery } from '@fairlead/ports/bakery.ts'
+import type { Builds } from '@fairlead/ports/builds.ts'
+import type { Canaries } from '@fairlead/ports/canaries.ts'
 import type { StoredDefinitions } from '@fairlead/ports/definitions.ts'
 import type { Infrastructure } from '@fairlead/ports/infrastructure.ts'
 import type { Rights } from '@fairlead/ports/rights.ts'
 import type { Revealed } from '@fairlead/ports/secrets.ts'
-import type { ServiceAnswer } from '@fairlead/ports/service-call.ts'
 import type { AnswerSource } from '../expressions/answers.ts'
 import type { PortOfStage } from '../for-stage.ts'
 import { conditionKey, type Execution, type Stage, type StagePlace } from '../model.ts'
@@ -120,19 +121,18 @@ export interface TaskContext {
   /** Evaluates text with `${}` as the stage sees it. */
   evaluate(text: string): unknown
   /**
-   * Calls another service for all for whom the stage runs.
+   * Capabilities, in the name of all for whom the stage runs.
    *
-   * @param expected Error statuses that the step deals with itself.
    * @throws {RetryableError} when the step should run again after its pause: docs/contracts/orchestration.md#retries-of-calls
-   * @throws {StageError} when the service answers with any other error.
+   * @throws {StageError} for every other refusal
    */
-  call(service: ServiceName, request: CollaboratorRequest, expected?: readonly number[]): Promise<ServiceAnswer>
+  readonly bakery: PortOfStage<Bakery>
+  readonly builds: PortOfStage<Builds>
+  readonly canaries: PortOfStage<Canaries>
   readonly definitions: PortOfStage<StoredDefinitions>
   readonly infrastructure: PortOfStage<Infrastructure>
   /** Aborted when what the step waits for is of no interest any more. */
   readonly signal: AbortSignal
-  /** Whether a service is part of this process, and cheap to call. */
-  isEmbedded(service: ServiceName): boolean
   /**
    * A copy with values in place of references to secrets, for a call that the step makes itself. Mask them in all that it records.
    *
@@ -164,14 +164,6 @@ export interface TaskContext {
   cancelExecution(id: string, canceledBy: string): Promise<void>
   /** Zone of execution windows, an IANA name. */
   readonly timeZone: string
-}
-
-export interface CollaboratorRequest {
-  method: string
-  path: string
-  body?: unknown
-  /** The service recognizes the request when it is sent again: a POST may be repeated after the faults of a network. */
-  isRecognized?: boolean
 }
 
 export interface TaskResult {

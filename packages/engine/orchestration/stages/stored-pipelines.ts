@@ -1,7 +1,6 @@
 /** Jobs that store, replace, remove and reorder pipelines (docs/contracts/orchestration.md#jobs). */
 import { createHash } from 'node:crypto'
-import { definedOf, fieldOf, isTrue, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { definedOf, isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import { decodeObject, decodePayload } from './encoded-payload.ts'
@@ -31,8 +30,8 @@ async function saveOne(context: TaskContext): Promise<TaskResult> {
   }
   const pipeline: JsonObject = { ...withIdentity(given, context.stage), ...(await storedPlace(context, given)) }
   const staleCheck = isTrue(settings['staleCheck'])
-  const saved = await context.call('front50', { method: 'POST', path: `/pipelines?staleCheck=${staleCheck}`, body: pipeline })
-  return succeeded('savepipeline', { ...pipeline, id: objectOf(saved.body)['id'] ?? pipeline['id'] })
+  const saved = await context.definitions.savePipeline(pipeline, { staleCheck })
+  return succeeded('savepipeline', { ...pipeline, id: saved['id'] ?? pipeline['id'] })
 }
 
 /** What clients read about the pipeline that was changed. */
@@ -61,17 +60,15 @@ function derivedId(stage: Stage): string {
 async function storedPlace(context: TaskContext, given: JsonObject): Promise<{ index?: unknown }> {
   const { id, index } = given
   if (typeof id !== 'string' || id === '' || (index ?? undefined) !== undefined) return {}
-  const { status, body } = await context.call('front50', { method: 'GET', path: pathTo`/pipelines/${id}/get` }, [404])
-  return status === 200 ? definedOf({ index: fieldOf(body, 'index') }) : {}
+  return definedOf({ index: (await context.definitions.pipeline(id))?.['index'] })
 }
 
 async function saveMany(context: TaskContext): Promise<TaskResult> {
   const settings = context.stage.context
   const pipelines = decodePayload(settings['pipelines'], 'pipelines')
   if (!Array.isArray(pipelines)) throw new StageError(['"pipelines" must be a JSON array in base64.'])
-  const path = `/pipelines/batchUpdate?staleCheck=${isTrue(settings['staleCheck'])}`
-  const { body } = await context.call('front50', { method: 'POST', path, body: pipelines })
-  return { status: 'SUCCEEDED', context: { 'notification.type': 'savepipeline', bulksave: body } }
+  const bulksave = await context.definitions.savePipelines(pipelines, { staleCheck: isTrue(settings['staleCheck']) })
+  return { status: 'SUCCEEDED', context: { 'notification.type': 'savepipeline', bulksave } }
 }
 
 /** The store has answered with what it saved, so there is nothing left to wait for. */
@@ -89,8 +86,7 @@ async function updatePipeline(context: TaskContext): Promise<TaskResult> {
   const id = textOf(pipeline['id'])
   if (id === undefined) throw new StageError(['The pipeline has no id; save it first.'])
   const staleCheck = isTrue(context.stage.context['staleCheck'])
-  const path = `${pathTo`/pipelines/${id}`}?staleCheck=${staleCheck}`
-  await context.call('front50', { method: 'PUT', path, body: pipeline })
+  await context.definitions.replacePipeline({ ...pipeline, id }, { staleCheck })
   return succeeded('updatepipeline', pipeline)
 }
 
@@ -104,7 +100,7 @@ async function deletePipeline(context: TaskContext): Promise<TaskResult> {
   if (typeof application !== 'string' || typeof name !== 'string') {
     throw new StageError(['The pipeline to delete needs an application and a name.'])
   }
-  await context.call('front50', { method: 'DELETE', path: pathTo`/pipelines/${application}/${name}` })
+  await context.definitions.removePipeline({ application, name })
   return succeeded('deletepipeline', { application, name, id })
 }
 
@@ -117,8 +113,7 @@ async function reorderPipelines(context: TaskContext): Promise<TaskResult> {
   const application = decodePayload(settings['application'], 'application')
   if (typeof application !== 'string' || application === '') throw new StageError(['The job does not name an application.'])
   const kind = isTrue(decodePayload(settings['isStrategy'], 'isStrategy')) ? 'strategies' : 'pipelines'
-  const body = { application, idsToIndices }
-  await context.call('front50', { method: 'POST', path: `/actions/${kind}/reorder`, body })
+  await context.definitions.reorder({ kind, application, idsToIndices })
   return { status: 'SUCCEEDED', context: { 'notification.type': 'reorderpipelines', application } }
 }
 

@@ -100,7 +100,7 @@ function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
 async function expandInstance({ given }: Draft, { caller, sources }: Start): Promise<Partial<Draft>> {
   if (!isTemplateInstance(given)) return {}
   const { application, id } = given
-  return { given: { ...(await expandTemplate(given, caller.identity, sources)), application, id } }
+  return { given: { ...(await expandTemplate(given, caller, sources)), application, id } }
 }
 
 function referenceStages({ given }: Draft, { sources }: Start): Partial<Draft> {

@@ -1,5 +1,5 @@
 /** Expansion of an instance of a pipeline template of the second schema. */
-import { fieldOf, isObject, type JsonObject, listOf, objectOf } from '@fairlead/base/json/values.ts'
+import { isObject, type JsonObject, listOf, objectOf } from '@fairlead/base/json/values.ts'
 import {
   inheritedFields,
   inheritLists,
@@ -8,6 +8,7 @@ import {
   type StoredTemplate,
   storedTemplate,
 } from '@fairlead/model/pipeline-templates/inheritance.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { StageError } from '../machine/failure.ts'
@@ -18,19 +19,15 @@ const instanceFields = ['type', 'schema', 'template', 'variables', 'exclude', 's
 /**
  * The stages are those of the template; the variables stay beside them, and are put in where expressions name them.
  *
- * @param identity Headers that say on whose behalf the template is read.
+ * @param as On whose behalf the template is read
  * @throws {StageError} when there is no such template, or a variable is missing or has the wrong type
  * @throws {PortError} when the definition store fails
  */
-export async function expandTemplate(
-  instance: JsonObject,
-  identity: Record<string, string>,
-  sources: EngineOptions,
-): Promise<JsonObject> {
+export async function expandTemplate(instance: JsonObject, as: Caller, sources: EngineOptions): Promise<JsonObject> {
   if (listOf(instance['stages']).length > 0) {
     throw new StageError(['An instance of a pipeline template has no stages of its own; put them into the template.'])
   }
-  const { id, template } = await templateOf(instance, identity, sources)
+  const { id, template } = await templateOf(instance, as, sources)
   const pipeline = pipelineOf(template)
   const own = Object.fromEntries(Object.entries(instance).filter(([name]) => !instanceFields.includes(name)))
   return {
@@ -44,25 +41,22 @@ export async function expandTemplate(
 }
 
 /** @throws {PortError} 400 when it does not exist, 403 when the caller may not read it, 502 when the definition store fails */
-export async function loadTemplate(
-  { name, path }: StoredTemplate,
-  headers: Record<string, string>,
-  { call }: EngineOptions,
-): Promise<JsonObject> {
-  const { status, body } = await call('front50', { method: 'GET', path, headers })
-  if (status === 200 && isObject(body)) return body
-  if (status === 404) throw new PortError(400, `There is no pipeline template "${name}".`)
-  const reason = status < 500 ? (fieldOf(body, 'message') ?? '') : `The definition store answered ${status}.`
-  const message = `The pipeline template "${name}" cannot be read. ${String(reason)}`.trimEnd()
-  throw new PortError(status < 400 || status >= 500 ? 502 : status, message)
+export async function loadTemplate(wanted: StoredTemplate, as: Caller, { ports }: EngineOptions): Promise<JsonObject> {
+  const { name } = wanted
+  const template = await ports.definitions.template(wanted, as).catch((error: Error) => {
+    const status = error instanceof PortError && error.status < 500 ? error.status : 502
+    throw new PortError(status, `The pipeline template "${name}" cannot be read. ${error.message}`)
+  })
+  if (template === undefined) throw new PortError(400, `There is no pipeline template "${name}".`)
+  return template
 }
 
-async function templateOf(instance: JsonObject, headers: Record<string, string>, sources: EngineOptions) {
+async function templateOf(instance: JsonObject, as: Caller, sources: EngineOptions) {
   const stored = storedTemplate(referenceOf(instance))
   if (stored === undefined) {
     throw new StageError(['The pipeline does not say which template it is built on. Refer to it as spinnaker://<id>.'])
   }
-  const template = await loadTemplate(stored, headers, sources).catch((error: unknown) => {
+  const template = await loadTemplate(stored, as, sources).catch((error: unknown) => {
     throw error instanceof PortError && error.status < 500 ? new StageError([error.message]) : error
   })
   return { id: stored.id, template }

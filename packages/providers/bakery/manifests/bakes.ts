@@ -1,10 +1,9 @@
 /** Bakes of manifests: each in a folder of its own, within bounds of time, output and number. */
-
-import { fieldOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { ProgramError, runProgram } from '@fairlead/base/outside/run-program.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
 import { authorFault, PortError } from '@fairlead/ports/port-error.ts'
-import type { ServiceAnswer } from '@fairlead/ports/service-call.ts'
 import { helm2Manifests, helm3Manifests } from './helm.ts'
 import { helmfileManifests } from './helmfile.ts'
 import { kustomizeManifests } from './kustomize.ts'
@@ -36,13 +35,13 @@ export class ManifestBakes {
    * Renders a manifest.
    *
    * @param name Type of the manifest, in any case
-   * @param identity Headers of the caller, for whom artifacts are fetched
+   * @param as For whom artifacts are fetched
    * @returns the manifest as an artifact
    * @throws {PortError} 400 for a wrong request, a missing program; 500 with the words of a program that failed; 503;
    *   the status of an artifact that cannot be fetched
    * @see docs/contracts/bakery.md#manifests
    */
-  async bake(name: string, body: unknown, identity: Record<string, string>): Promise<JsonObject> {
+  async bake(name: string, body: unknown, as: Caller): Promise<JsonObject> {
     const type = findType(name)
     const request = parseManifestRequest(body)
     checkInput(type, request)
@@ -50,7 +49,7 @@ export class ManifestBakes {
       throw new PortError(503, `${this.#running} manifests are being baked (bakery.manifests.max-running). Try again later.`)
     this.#running += 1
     try {
-      const text = await WorkFolder.use((work) => type.render(request, this.#toolsOf(work, identity)))
+      const text = await WorkFolder.use((work) => type.render(request, this.#toolsOf(work, as)))
       const reference = Buffer.from(text, 'utf8').toString('base64')
       return { type: 'embedded/base64', name: request.outputArtifactName ?? null, reference }
     } finally {
@@ -62,10 +61,10 @@ export class ManifestBakes {
     this.#closing.abort()
   }
 
-  #toolsOf(work: WorkFolder, identity: Record<string, string>): ManifestBake {
+  #toolsOf(work: WorkFolder, as: Caller): ManifestBake {
     let bytes = 0
     const fetch = async (artifact: JsonObject) => {
-      const content = await this.#fetch(artifact, identity)
+      const content = await this.#fetch(artifact, as)
       bytes += content.length
       if (bytes <= maxFetchedBytes) return content
       throw new PortError(
@@ -87,18 +86,11 @@ export class ManifestBakes {
     }
   }
 
-  async #fetch(artifact: JsonObject, headers: Record<string, string>): Promise<Buffer> {
-    const request = { method: 'PUT', path: '/artifacts/fetch', body: artifact, headers, wantsBytes: true } as const
-    const what = `The artifact ${describeArtifact(artifact)} cannot be fetched`
-    let answer: ServiceAnswer
-    try {
-      answer = await this.#context.call('clouddriver', request)
-    } catch (error) {
-      throw new PortError(502, `${what}: ${(error as Error).message}`)
-    }
-    if (answer.status < 300 && Buffer.isBuffer(answer.body)) return answer.body
-    const reason = textOf(fieldOf(answer.body, 'message')) ?? `the infrastructure service answered with ${answer.status}.`
-    throw new PortError(answer.status < 400 ? 502 : answer.status, `${what}: ${reason}`)
+  #fetch(artifact: JsonObject, as: Caller): Promise<Buffer> {
+    return this.#context.ports.infrastructure.fetchArtifactBytes(artifact, as).catch((error: Error) => {
+      const status = error instanceof PortError ? error.status : 502
+      throw new PortError(status, `The artifact ${describeArtifact(artifact)} cannot be fetched: ${error.message}`)
+    })
   }
 
   async #run(

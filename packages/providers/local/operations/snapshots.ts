@@ -2,9 +2,8 @@
 
 import { objectOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
-import { encodeValue } from '@fairlead/base/net/encode-path.ts'
+import { toCaller } from '@fairlead/ports/caller.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
-import type { ServiceAnswer } from '@fairlead/ports/service-call.ts'
 import type { z } from 'zod'
 import {
   type Desired,
@@ -54,13 +53,12 @@ const common: Omit<OperationBody<typeof fields>, 'run'> & { readonly resources: 
 const saveSnapshot = defineOperation({
   ...common,
   run: async (running) => {
-    const { run, desired } = running
+    const { run, desired, context } = running
     const subject = subjectOf(running)
     const { application, account } = subject
     const infrastructure = collect(subject, desired)
     const body = { application, account, infrastructure, configLang: 'TERRAFORM' }
-    const { status } = await callStore(running, 'POST', '/snapshots', body)
-    if (status >= 300) throw new Error(`The definition store answered ${status} to the snapshot.`)
+    await run.aside(() => context.ports.definitions.saveSnapshot(body, toCaller({ ...run.identity })))
     run.note(`Saved a snapshot of ${application} in ${account}.`)
   },
 })
@@ -128,14 +126,12 @@ function collect(subject: SnapshotSubject, desired: Desired): Infrastructure {
 /** @throws {Error} when there is none */
 async function loadSnapshot(
   { application, account }: SnapshotSubject,
-  running: Running<SnapshotFields>,
+  { run, context, fields }: Running<SnapshotFields>,
 ): Promise<Infrastructure> {
-  const id = encodeValue(`${application}-${account}`)
-  const time = running.fields.snapshotTimestamp
-  const path = `/snapshots/${id}${time === undefined ? '' : `/${time}?limit=1000`}`
-  const { status, body } = await callStore(running, 'GET', path)
-  if (status !== 200) throw new Error(`There is no such snapshot of ${application} in ${account}.`)
-  const { serverGroups, loadBalancers, securityGroups } = objectOf(objectOf(body)['infrastructure'])
+  const wanted = { id: `${application}-${account}`, timestamp: fields.snapshotTimestamp }
+  const snapshot = await run.aside(() => context.ports.definitions.snapshot(wanted, toCaller({ ...run.identity })))
+  if (snapshot === undefined) throw new Error(`There is no such snapshot of ${application} in ${account}.`)
+  const { serverGroups, loadBalancers, securityGroups } = objectOf(snapshot['infrastructure'])
   return {
     serverGroups: objectOf(serverGroups) as Infrastructure['serverGroups'],
     loadBalancers: objectOf(loadBalancers) as Infrastructure['loadBalancers'],
@@ -160,10 +156,6 @@ function revive(recorded: LocalGroup, { desired, context }: Running): LocalGroup
   return current === undefined || current.isLeaving
     ? { ...recorded, activities: [], createdMs: context.now(), servingSinceMs: null }
     : { ...withTraffic(current, isDisabled, context.now()), capacity }
-}
-
-function callStore({ run, context }: Running, method: string, path: string, body?: unknown): Promise<ServiceAnswer> {
-  return run.aside(() => context.call('front50', { method, path, body, headers: { ...run.identity } }))
 }
 
 function belongsTo({ application, account }: SnapshotSubject) {

@@ -5,6 +5,7 @@ import { definitionsBackend } from '../../../../packages/engine/definitions/defi
 import type { Stage } from '../../../../packages/engine/orchestration/model.ts'
 import { createBuildStages } from '../../../../packages/engine/orchestration/stages/builds/build-stages.ts'
 import type { CallStep, TaskContext } from '../../../../packages/engine/orchestration/stages/stage-type.ts'
+import { openIgor } from '../../../../packages/external/igor.ts'
 import { at, V } from '../support.ts'
 import { type Answer, answersOfApp, app, build, startBuildEngine } from './fake-build-service.ts'
 
@@ -137,14 +138,15 @@ const pauses: [where: 'embedded' | 'external', seconds: number, backoffPeriodMs:
   ['external', 600, undefined, 10_000],
   ['embedded', 600, 20_000, 20_000],
 ]
+const external = openIgor(assert.fail).pauses
+const pausesOf = { embedded: { ...external, least: 250, most: 2000, queued: 5000 }, external } as const
 test('pauses between two looks grow with the age of the stage', async () => {
   const queue = createBuildStages({ host: undefined, job: undefined })[0]?.steps[1] as CallStep
   for (const [where, seconds, backoffPeriodMs, pollMs] of pauses) {
     const context = {
       stage: { startTime: 1000, context: { ...app, queuedBuild: '41', backoffPeriodMs } },
       now: 1000 + seconds * 1000,
-      isEmbedded: () => where === 'embedded',
-      call: async () => ({ status: 200, body: { number: null } }),
+      builds: { pauses: pausesOf[where], queueItem: async () => ({}) },
     }
     const result = await queue.execute(context as unknown as TaskContext)
     assert.deepEqual([where, seconds, result.pollMs], [where, seconds, pollMs])

@@ -4,12 +4,10 @@ import { numberOf, objectOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { buildFields } from '@fairlead/model/stage-types/builds.ts'
 import { stageFields } from '@fairlead/model/stage-types/common.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
+import type { Build, BuildJob } from '@fairlead/ports/builds.ts'
 import { StageError } from '../../machine/failure.ts'
 import { type Stage, waitingKey } from '../../model.ts'
 import type { TaskContext, TaskResult } from '../stage-type.ts'
-import type { Build, BuildJob } from './build-service.ts'
-
-const secondMs = 1000
 
 /** What the author of the stage has set. */
 export function settingsOf({ context }: Pick<Stage, 'context'>) {
@@ -49,11 +47,9 @@ export function waitFor(context: TaskContext, what: string, pollMs: number = pau
   return { status: 'RUNNING', context: { [waitingKey]: what.replace(/\.$/, '') }, pollMs }
 }
 
-/** @param mostMs With the embedded build service, which is cheap to ask; another is asked less often */
-export function pauseFor({ stage, now, isEmbedded }: TaskContext, mostMs: number = 2 * secondMs): number {
+export function pauseFor({ stage, now, builds: { pauses } }: TaskContext, mostMs: number = pauses.most): number {
   const elapsedMs = now - (stage.startTime ?? now)
-  const [least, most] = isEmbedded('igor') ? [secondMs / 4, mostMs] : [secondMs, 10 * secondMs]
-  const pauseMs = Math.min(Math.max(elapsedMs / 20, least), most)
+  const pauseMs = Math.min(Math.max(elapsedMs / 20, pauses.least), mostMs)
   return Math.max(pauseMs, readFields(stageFields, stage.context).backoffPeriodMs ?? 0)
 }
 

@@ -4,13 +4,14 @@ import { type JsonObject, listOf } from '@fairlead/base/json/values.ts'
 import { buildFields } from '@fairlead/model/stage-types/builds.ts'
 import { stageFields } from '@fairlead/model/stage-types/common.ts'
 import { namesOf } from '@fairlead/model/stage-types/description.ts'
+import type { Build } from '@fairlead/ports/builds.ts'
 import { distinctArtifacts } from '../../artifacts-at-hand.ts'
 import { StageError } from '../../machine/failure.ts'
 import { type Stage, waitingKey } from '../../model.ts'
 import { minuteMs } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { buildOf, notesOf, noWait, settingsOf, waitFor } from './build-context.ts'
-import { type Build, nameOf, type Reading, readArtifacts, readProperties } from './build-service.ts'
+import { nameOf, type Reading, readArtifacts, readProperties } from './build-service.ts'
 
 const reading = { pollMs: 5000, timeoutMs: minuteMs } as const
 
@@ -38,7 +39,7 @@ async function takeProperties(context: TaskContext): Promise<TaskResult> {
 export async function findProperties(context: TaskContext, build: Build): Promise<Pick<TaskResult, 'context' | 'outputs'>> {
   const { propertyFile: file } = settingsOf(context.stage)
   if (file === undefined) return {}
-  const { found = {} } = await readProperties(context, build, file).catch((): Partial<Reading> => ({}))
+  const { found = {} } = await readProperties(context, build, file).catch((): Partial<Reading<JsonObject>> => ({}))
   return toResults(found)
 }
 

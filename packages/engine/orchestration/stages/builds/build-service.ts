@@ -1,32 +1,18 @@
 /** Calls of stages to the build service (docs/contracts/builds.md). */
-
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { fieldOf, isObject, isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
-import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
-import type { ServiceAnswer } from '@fairlead/ports/service-call.ts'
+import { isTrue, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
+import type { Build, BuildJob, QueuedBuild, QueueItem } from '@fairlead/ports/builds.ts'
 import { RetryableError, StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 
-export interface BuildJob {
-  readonly host: string
-  /** Jobs in folders hold slashes. */
-  readonly job: string
-}
-
-export interface Build extends BuildJob {
-  readonly number: number
-}
-
 /** What the service has, or why it has nothing now. */
-export type Reading =
-  | { readonly found: JsonObject; readonly missing?: undefined }
+export type Reading<T> =
+  | { readonly found: T; readonly missing?: undefined }
   | { readonly found?: undefined; readonly missing: string }
 
 /** After these, the service may still have it. */
 const passing = [404, 500, 503]
-
-export const toQueueItem = shape({ number: numberOf, cancelled: isTrue, why: textOf })
 
 export const toBuild = shape({
   building: isTrue,
@@ -55,18 +41,9 @@ export function nameOf({ host, job, number }: Build): string {
  * @returns The queue item; undefined while an equal order is still in progress.
  * @throws {StageError} when the service rejects the order
  */
-export async function orderBuild(
-  { call, stage }: TaskContext,
-  { host, job }: BuildJob,
-  parameters: JsonObject,
-): Promise<string | undefined> {
-  const path = pathTo`/masters/${host}/jobs/` + encodeSegments(job) + formatQuery(toParameters(parameters))
-  const order = call('igor', { method: 'PUT', path, body: stage.startTime ?? 0 })
-  const { status, body } = await explained(order, `The build of "${job}" on "${host}" cannot be started`)
-  if (status === 202) return undefined
-  const item = body === undefined || body === null ? undefined : textOf(String(body))
-  if (item === undefined) throw new StageError([`The build service has started "${job}" on "${host}" and names no build.`])
-  return item
+export function orderBuild({ builds, stage }: TaskContext, job: BuildJob, parameters: JsonObject): Promise<string | undefined> {
+  const order = { ...job, parameters: toParameters(parameters), startTime: String(stage.startTime ?? 0) }
+  return explained(builds.start(order), `The build of "${job.job}" on "${job.host}" cannot be started`)
 }
 
 /** Builds take texts. */
@@ -75,51 +52,65 @@ function toParameters(parameters: JsonObject): Record<string, string> {
   return Object.fromEntries(given.map(([name, value]) => [name, typeof value === 'string' ? value : formatJson(value)]))
 }
 
-export function readQueueItem(context: TaskContext, { host, job }: BuildJob, item: string): Promise<Reading> {
-  return read(context, pathTo`/builds/queue/${host}/${item}` + formatQuery({ job }))
+export function readQueueItem({ builds }: TaskContext, queued: QueuedBuild): Promise<Reading<QueueItem>> {
+  return read(builds.queueItem(queued), `queue item "${queued.item}"`, passing)
 }
 
-export function readBuild(context: TaskContext, build: Build): Promise<Reading> {
-  return read(context, pathTo`/builds/status/${String(build.number)}/` + pathOf(build))
-}
-
-async function read({ call }: TaskContext, path: string): Promise<Reading> {
-  const answer = await call('igor', { method: 'GET', path }, passing)
-  if (answer.status < 400 && isObject(answer.body)) return { found: answer.body }
-  return { missing: messageOf(answer) }
+export function readBuild({ builds }: TaskContext, build: Build): Promise<Reading<JsonObject>> {
+  return read(builds.build(build), nameOf(build), passing)
 }
 
 /** Properties that the build has in a file of its archive. @throws {StageError} when there is no such file */
-export async function readProperties(context: TaskContext, build: Build, file: string): Promise<Reading> {
-  const path = pathTo`/builds/properties/${String(build.number)}/${file}/` + pathOf(build)
-  const answer = context.call('igor', { method: 'GET', path }, [500])
-  const { status, body } = await explained(answer, `The property file "${file}" of ${nameOf(build)} cannot be read`)
-  return status === 500 ? { missing: messageOf({ status, body }) } : { found: objectOf(body) }
+export function readProperties({ builds }: TaskContext, build: Build, file: string): Promise<Reading<JsonObject>> {
+  const what = `file "${file}" of the build ${build.number} of "${build.job}"`
+  const reading = read(required(builds.properties(build, file), what), what, [500])
+  return explained(reading, `The property file "${file}" of ${nameOf(build)} cannot be read`)
 }
 
 /** @throws {RetryableError} while the service has a fault that may pass */
-export async function readArtifacts(context: TaskContext, build: Build, propertyFile: string | undefined): Promise<JsonObject[]> {
-  const path = pathTo`/builds/artifacts/${String(build.number)}/` + pathOf(build) + formatQuery({ propertyFile })
-  const answer = context.call('igor', { method: 'GET', path }, [500])
-  const { status, body } = await explained(answer, `The artifacts of ${nameOf(build)} cannot be read`)
-  if (status === 500) throw new RetryableError([messageOf({ status, body })])
-  return objectsOf(body)
+export async function readArtifacts(
+  { builds }: TaskContext,
+  build: Build,
+  propertyFile: string | undefined,
+): Promise<readonly JsonObject[]> {
+  const what = `build ${build.number} of "${build.job}"`
+  const reading = read(required(builds.artifacts(build, propertyFile), what), what, [500])
+  const { found, missing } = await explained(reading, `The artifacts of ${nameOf(build)} cannot be read`)
+  if (found === undefined) throw new RetryableError([missing])
+  return found
 }
 
 /** Stops a build, or takes it out of the queue while `number` is 0; one that is over stays as it is. */
-export async function stopBuild({ call }: TaskContext, { host, job, number }: Build, item: string): Promise<void> {
-  const order = pathTo`/stop/${item}/${String(number)}`
-  const jobs = pathTo`/masters/${host}/jobs`
-  const path = job.includes('/') ? jobs + order + formatQuery({ jobName: job }) : jobs + pathTo`/${job}` + order
-  await call('igor', { method: 'PUT', path }, [400, 404])
+export async function stopBuild({ builds }: TaskContext, build: Build & QueuedBuild): Promise<void> {
+  await builds.stop(build).catch((error: unknown) => {
+    if (!hasStatus(error, [400, 404])) throw error
+  })
 }
 
-function pathOf({ host, job }: BuildJob): string {
-  return pathTo`${host}/` + encodeSegments(job)
+/** @param expected Statuses of refusals after which there may be something later */
+async function read<T>(reading: Promise<T | undefined>, what: string, expected: readonly number[]): Promise<Reading<T>> {
+  try {
+    const found = await reading
+    return found === undefined ? { missing: `The ${what} does not exist.` } : { found }
+  } catch (error) {
+    if (!hasStatus(error, expected)) throw error
+    return { missing: error.message }
+  }
+}
+
+/** @throws {StageError} when there is no such thing */
+async function required<T>(reading: Promise<T | undefined>, what: string): Promise<T> {
+  const found = await reading
+  if (found === undefined) throw new StageError([`The ${what} does not exist.`], { status: 404, kind: 'HTTP', service: 'igor' })
+  return found
+}
+
+function hasStatus(error: unknown, statuses: readonly number[]): error is StageError {
+  return error instanceof StageError && statuses.includes(Number(error.details['status']))
 }
 
 /** Says first what failed, then the words of the service. */
-async function explained(answer: Promise<ServiceAnswer>, what: string): Promise<ServiceAnswer> {
+async function explained<T>(answer: Promise<T>, what: string): Promise<T> {
   try {
     return await answer
   } catch (error) {
@@ -127,8 +118,4 @@ async function explained(answer: Promise<ServiceAnswer>, what: string): Promise<
     const [first = '', ...others] = error.errors
     throw new StageError([`${what}: ${first}`, ...others], error.details)
   }
-}
-
-function messageOf({ status, body }: ServiceAnswer): string {
-  return textOf(fieldOf(body, 'message')) ?? `the build service answers with status ${status}`
 }

@@ -1,17 +1,15 @@
 /** Steps that follow a build from the queue to its end, and its result (docs/contracts/orchestration.md#build-stages). */
 import type { ShapeOf } from '@fairlead/base/json/shape.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { Build, BuildJob } from '@fairlead/ports/builds.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { hourMs } from '../infrastructure/cloud-task.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { buildJobOf, buildOf, notesOf, noWait, pauseFor, settingsOf, waitFor } from './build-context.ts'
 import { findProperties } from './build-results.ts'
-import { type Build, type BuildJob, isOver, nameOf, readBuild, readQueueItem, toBuild, toQueueItem } from './build-service.ts'
+import { isOver, nameOf, readBuild, readQueueItem, toBuild } from './build-service.ts'
 
 const following = { pollMs: 10_000, timeoutMs: 2 * hourMs, timeoutFollowsStage: true } as const
-
-/** Many builds may be in the queue, and a free queue hands a build out at once. */
-const longestQueuePauseMs = 5000
 
 /** Waits until the build has a number. */
 export function queueStep(name: string): Step {
@@ -22,12 +20,12 @@ async function waitForNumber(context: TaskContext): Promise<TaskResult> {
   const place = buildJobOf(context.stage)
   const { queuedBuild: item } = notesOf(context.stage)
   if (item === undefined) throw new StageError([`The stage has started no build of "${place.job}" on "${place.host}".`])
-  const { found, missing } = await readQueueItem(context, place, item)
-  const { number, cancelled, why } = toQueueItem(found)
+  const { found, missing } = await readQueueItem(context, { ...place, item })
+  const { number, isCancelled, why } = found ?? {}
   if (number !== undefined) return { status: 'SUCCEEDED', context: { ...noWait, buildNumber: number } }
-  if (cancelled) return taken(place)
+  if (isCancelled) return taken(place)
   const what = missing ?? why ?? `the build of "${place.job}" is in the queue of "${place.host}"`
-  return waitFor(context, what, pauseFor(context, longestQueuePauseMs))
+  return waitFor(context, what, pauseFor(context, context.builds.pauses.queued))
 }
 
 function taken({ host, job }: BuildJob): TaskResult {

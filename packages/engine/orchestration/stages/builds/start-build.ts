@@ -1,11 +1,12 @@
 /** Start and stop of the build of a stage. */
 import { fieldAt, type JsonObject } from '@fairlead/base/json/values.ts'
+import type { BuildJob } from '@fairlead/ports/builds.ts'
 import type { Stage } from '../../model.ts'
 import { isComplete } from '../../statuses.ts'
 import { minuteMs } from '../infrastructure/cloud-task.ts'
 import type { NewStage, StageType, Step, TaskContext } from '../stage-type.ts'
 import { buildJobOf, notesOf, noWait, waitFor } from './build-context.ts'
-import { type BuildJob, isOver, orderBuild, readBuild, readQueueItem, stopBuild, toBuild, toQueueItem } from './build-service.ts'
+import { isOver, orderBuild, readBuild, readQueueItem, stopBuild, toBuild } from './build-service.ts'
 
 const orderPauseMs = 30_000
 
@@ -26,7 +27,7 @@ export function startStep(name: string, orderOf: (context: TaskContext) => Build
       const item = await orderBuild(context, job, parameters)
       if (item === undefined) {
         const what = `the start of "${job.job}" on "${job.host}" is still in progress`
-        return context.isEmbedded('igor') ? waitFor(context, what) : waitFor(context, what, orderPauseMs)
+        return waitFor(context, what, context.builds.pauses.order)
       }
       if (hasEnded(context)) await stopItem(context, job, item)
       return { status: 'SUCCEEDED', context: { ...added, ...noWait, queuedBuild: item } }
@@ -48,12 +49,12 @@ export async function stopStartedBuild(context: TaskContext): Promise<void> {
 
 /** @param known The build's number, unless the queue has to say it. */
 async function stopItem(context: TaskContext, job: BuildJob, item: string, known?: number): Promise<void> {
-  const number = known ?? toQueueItem((await readQueueItem(context, job, item)).found).number ?? 0
+  const number = known ?? (await readQueueItem(context, { ...job, item })).found?.number ?? 0
   if (number > 0) {
     const { found } = await readBuild(context, { ...job, number })
     if (found !== undefined && isOver(toBuild(found))) return
   }
-  await stopBuild(context, { ...job, number }, item)
+  await stopBuild(context, { ...job, number, item })
 }
 
 export const stopBuildStage: StageType = {

@@ -1,9 +1,9 @@
 /** `runCanary`: has kayenta judge one interval of a canary analysis, and fails unless the score is above the marginal threshold. */
-import { list, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { definedOf, isTrue, type JsonObject, numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
-import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
+import { type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
+import { definedOf, type JsonObject, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { runCanary } from '@fairlead/model/stage-types/canaries.ts'
 import { readFields } from '@fairlead/model/stage-types/read-fields.ts'
+import type { CanaryAnalysis, JudgedMetric } from '@fairlead/ports/canaries.ts'
 import { errorTexts, failureRecord, StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
 import type { StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
@@ -36,9 +36,7 @@ export const runCanaryStage: StageType = {
     settingsOf(context).canaryConfigId === undefined ? runCanaryStage.steps : runCanaryStage.steps.slice(1),
   async onCancel(context) {
     const { canaryPipelineExecutionId: id } = toNotes(context.stage.context)
-    if (id === undefined) return
-    // It may have ended, and not every kayenta can end an analysis.
-    await context.call('kayenta', { method: 'PUT', path: pathTo`/pipelines/${id}/cancel`, body: {} }, [400, 404, 405])
+    if (id !== undefined) await context.canaries.cancel(id)
   },
 }
 
@@ -61,21 +59,15 @@ export function judgmentOf({ context }: Stage): Judgment {
   return toNotes(context)
 }
 
-const toConfigs = list(shape({ id: textOf, name: textOf, applications: textsOf }))
-
 /** @throws {StageError} when kayenta does not have the configuration */
-async function resolveConfig(context: TaskContext): Promise<TaskResult> {
-  const { application } = context.execution
-  const { canaryConfigName, canaryConfigId: id, configurationAccountName } = settingsOf(context.stage.context)
+async function resolveConfig({ execution, stage, canaries }: TaskContext): Promise<TaskResult> {
+  const { application } = execution
+  const { canaryConfigName, canaryConfigId: id, configurationAccountName: account } = settingsOf(stage.context)
   if (id !== undefined) {
-    const path = pathTo`/canaryConfig/${id}` + formatQuery({ configurationAccountName })
-    const { status } = await context.call('kayenta', { method: 'GET', path }, [404])
-    if (status !== 404) return { status: 'SUCCEEDED', outputs: { canaryConfigId: id } }
+    if (await canaries.hasConfiguration({ id, account })) return { status: 'SUCCEEDED', outputs: { canaryConfigId: id } }
     throw new StageError([`There is no canary configuration "${id}": choose another one in "canaryConfig.canaryConfigId".`])
   }
-  const path = `/canaryConfig${formatQuery({ application, configurationAccountName })}`
-  const { body } = await context.call('kayenta', { method: 'GET', path })
-  const found = toConfigs(body).filter(
+  const found = (await canaries.configurations({ application, account })).filter(
     ({ name, applications }) => name === canaryConfigName && applications.includes(application),
   )
   const canaryConfigId = found[0]?.id
@@ -95,27 +87,19 @@ async function startAnalysis(context: TaskContext): Promise<TaskResult> {
   )
   const { scopes, siteLocal, interval = 1, intervals = 1, lookbackIntervals: lookback } = settings
   const { pass, marginal } = thresholdsOf(stage.context)
-  const query = formatQuery({
+  const either = pass ?? marginal
+  const id = await context.canaries.start({
+    configId: String(canaryConfigId),
     application: execution.application,
-    parentPipelineExecutionId: execution.id,
-    metricsAccountName,
-    configurationAccountName,
-    storageAccountName,
-  })
-  const hasThreshold = pass !== undefined || marginal !== undefined
-  const progress = { done: interval, left: intervals - interval, ...definedOf({ lookback }) }
-  const body = {
+    execution: execution.id,
+    metricsAccount: metricsAccountName,
+    configurationAccount: configurationAccountName,
+    storageAccount: storageAccountName,
     scopes,
-    // Without any, those of the configuration count.
-    ...(hasThreshold && { thresholds: { pass: pass ?? marginal, marginal: marginal ?? pass } }),
+    thresholds: either === undefined ? undefined : { pass: either, marginal: marginal ?? either },
     siteLocal,
-    // The embedded service says from it whether the verdict can still change.
-    ...(context.isEmbedded('kayenta') && { progress }),
-  }
-  // A second analysis of the same times changes nothing.
-  const request = { method: 'POST', path: pathTo`/canary/${String(canaryConfigId)}` + query, body, isRecognized: true }
-  const { canaryExecutionId: id } = toStarted((await context.call('kayenta', request)).body)
-  if (id === undefined) throw new StageError(['kayenta has accepted the analysis and names no canaryExecutionId.'])
+    progress: { done: interval, left: intervals - interval, lookback },
+  })
   return {
     status: 'SUCCEEDED',
     context: { canaryPipelineExecutionId: id },
@@ -123,56 +107,22 @@ async function startAnalysis(context: TaskContext): Promise<TaskResult> {
   }
 }
 
-const toStarted = shape({ canaryExecutionId: textOf })
-
-/** Fields of one side: how many points it has. */
-const side = shape({ stats: shape({ count: numberOf }) })
-
-const toMetrics = list(
-  shape({
-    name: textOf,
-    classification: or(textOf, 'undefined'),
-    critical: isTrue,
-    muted: isTrue,
-    controlMetadata: side,
-    experimentMetadata: side,
-  }),
-)
-
-type Metric = ReturnType<typeof toMetrics>[number]
-
-const toAnalysis = shape({
-  status: or(textOf, 'running'),
-  complete: isTrue,
-  endTimeIso: textOf,
-  exception: errorTexts,
-  result: shape({
-    canaryDuration: textOf,
-    judgeResult: shape({ score: shape({ score: numberOf }), results: toMetrics }),
-    outlook: shape({ verdict: textOf, reason: textOf }),
-  }),
-})
-
 async function followAnalysis(context: TaskContext): Promise<TaskResult> {
   const { stage } = context
   const { storageAccountName } = settingsOf(stage.context)
   const { canaryPipelineExecutionId: id } = toNotes(stage.context)
-  const path = pathTo`/canary/${String(id)}` + formatQuery({ storageAccountName })
-  const analysis = toAnalysis((await context.call('kayenta', { method: 'GET', path })).body)
+  const analysis = await context.canaries.analysis({ id: String(id), storageAccount: storageAccountName })
   const canaryPipelineStatus = analysis.status.toUpperCase()
   if (canaryPipelineStatus === 'SUCCEEDED') return scored(stage, analysis)
-  if (!analysis.complete) {
-    return { status: 'RUNNING', context: { canaryPipelineStatus }, pollMs: context.isEmbedded('kayenta') ? 250 : 1000 }
-  }
-  const [reason = `the analysis ended as ${canaryPipelineStatus}`] = analysis.exception
+  if (!analysis.complete) return { status: 'RUNNING', context: { canaryPipelineStatus }, pollMs: context.canaries.pauseMs }
+  const [reason = `the analysis ended as ${canaryPipelineStatus}`] = errorTexts(analysis.exception)
   const exception = failureRecord('CanaryAnalysisFailed', [`${intervalOf(stage)} was not judged: ${reason}`])
   return { status: 'TERMINAL', context: { canaryPipelineStatus, exception } }
 }
 
-function scored(stage: Stage, { endTimeIso: ended, result }: ShapeOf<typeof toAnalysis>): TaskResult {
+function scored(stage: Stage, { endTimeIso: ended, result }: CanaryAnalysis): TaskResult {
   const { judgeResult, outlook, canaryDuration: durationString } = result
-  const { results: metrics } = judgeResult
-  const { score } = judgeResult.score
+  const { score, results: metrics } = judgeResult
   if (score === undefined)
     throw new StageError([`${intervalOf(stage)} was judged without a score: look at the analysis of kayenta.`])
   const times = {
@@ -208,7 +158,7 @@ function scored(stage: Stage, { endTimeIso: ended, result }: ShapeOf<typeof toAn
  * Whether so many metrics have no data that the score is 0, and none on either side: before the first request, or after figures were
  * lost. Metrics that must have data fail by themselves, and a side that alone has none is a difference.
  */
-function provesNothing(metrics: readonly Metric[]): boolean {
+function provesNothing(metrics: readonly JudgedMetric[]): boolean {
   const counted = metrics.filter(({ muted }) => !muted)
   const passed = counted.filter((metric) => classOf(metric) === 'pass')
   const missing = counted.filter((metric) => classOf(metric) === 'nodata')
@@ -223,7 +173,7 @@ function provesNothing(metrics: readonly Metric[]): boolean {
   )
 }
 
-function classOf({ classification }: Metric): string {
+function classOf({ classification }: JudgedMetric): string {
   return classification.toLowerCase()
 }
 
@@ -250,7 +200,7 @@ function intervalOf({ context }: Stage): string {
 }
 
 /** Metrics that lower the score; those without data only where nothing else does. */
-function describeMetrics(metrics: readonly Metric[]): string | undefined {
+function describeMetrics(metrics: readonly JudgedMetric[]): string | undefined {
   const failed = metrics.filter((metric) => !['pass', 'nodata'].includes(classOf(metric)))
   const named = failed.length > 0 ? failed : metrics.filter((metric) => classOf(metric) === 'nodata')
   if (named.length === 0) return undefined
@@ -259,7 +209,7 @@ function describeMetrics(metrics: readonly Metric[]): string | undefined {
   return texts.join(', ') + (more > 0 ? `, and ${more} more are not good` : '')
 }
 
-function warningsOf(metrics: readonly Metric[]): string[] {
+function warningsOf(metrics: readonly JudgedMetric[]): string[] {
   const few = metrics.filter(({ controlMetadata: { stats } }) => stats.count !== undefined && stats.count < enoughPoints)
   if (few.length === 0) return []
   const names = few.slice(0, mostNamed).map(({ name }) => name)

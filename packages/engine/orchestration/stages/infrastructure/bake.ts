@@ -10,7 +10,7 @@ import {
   textsOf,
   withoutNulls,
 } from '@fairlead/base/json/values.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import type { BakeStatus } from '@fairlead/ports/bakery.ts'
 import { expectedArtifactsById } from '../../artifacts-at-hand.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { graphOf } from '../../machine/graph.ts'
@@ -51,7 +51,7 @@ export const bakeStage: StageType = {
   forgets: ['status', 'ami', 'imageId', 'imageName', 'artifacts', 'bake.requests'],
   async onCancel(context) {
     const id = statusIdOf(context)
-    if (id !== undefined) await ask(context, 'GET', 'cancel', id, [400, 404])
+    if (id !== undefined) await context.bakery.cancel({ region: regionOf(context), id })
   },
 }
 
@@ -75,11 +75,6 @@ function statusIdOf({ stage }: TaskContext): string | undefined {
   return textOf(fieldOf(stage.context['status'], 'id'))
 }
 
-function ask(context: TaskContext, method: string, what: string, id: string, expected: readonly number[] = []) {
-  const path = pathTo`/api/v1/${regionOf(context)}/${what}/${id}`
-  return context.call('rosco', { method, path }, expected)
-}
-
 async function createBake(context: TaskContext): Promise<TaskResult> {
   await checkBaseImage(context)
   const { stage, execution } = context
@@ -101,17 +96,10 @@ export const bakeryRequests = {
   },
 }
 
-async function checkBaseImage(context: TaskContext): Promise<void> {
-  const { stage } = context
+async function checkBaseImage({ stage, bakery }: TaskContext): Promise<void> {
   const id = textOf(stage.context['baseOs'])
   const provider = providerOf(stage.context)
-  if (id === undefined || provider === undefined) return
-  const path = pathTo`/bakeOptions/${provider}/baseImages/${id}`
-  const { status, body } = await context.call('rosco', { method: 'GET', path }, [404])
-  if (status === 404) {
-    const [message] = textsOf(fieldOf(body, 'messages'))
-    throw new StageError([message ?? `There is no base image "${id}" of ${provider}.`])
-  }
+  if (id !== undefined && provider !== undefined) await bakery.baseImage({ provider, id })
 }
 
 /** Undefined: the bakery's default. */
@@ -119,12 +107,8 @@ function providerOf(context: JsonObject): string | undefined {
   return textOf(context['cloudProviderType']) ?? textOf(context['cloudProvider'])
 }
 
-async function requestBake(context: TaskContext, isRebake: boolean): Promise<JsonObject> {
-  const path = `${pathTo`/api/v1/${regionOf(context)}/bake`}${isRebake ? '?rebake=1' : ''}`
-  const { body } = await context.call('rosco', { method: 'POST', path, body: toRequest(context) })
-  const id = textOf(fieldOf(body, 'id'))
-  if (id === undefined) throw new StageError(['The bakery accepted the bake and named no status id.'])
-  return objectOf(body)
+function requestBake(context: TaskContext, isRebake: boolean): Promise<BakeStatus> {
+  return context.bakery.start(toRequest(context), { region: regionOf(context), isRebake })
 }
 
 /** Fields of the stage that become fields of the request in snake case. */
@@ -178,9 +162,8 @@ async function monitorBake(context: TaskContext): Promise<TaskResult> {
   const id = statusIdOf(context)
   if (id === undefined) throw new StageError(['The stage has lost the id of its bake.'])
   const again = { status: 'RUNNING', pollMs: pauseFor(context) } as const
-  const { status: answered, body } = await ask(context, 'GET', 'status', id, [404])
-  if (answered === 404) return again
-  const status = objectOf(body)
+  const status = await context.bakery.status({ region: regionOf(context), id })
+  if (status === undefined) return again
   const { state, result } = status
   if (state === 'COMPLETED' && result === 'SUCCESS') return { status: 'SUCCEEDED', context: { status } }
   if (!['COMPLETED', 'CANCELED', 'CANCELLED'].includes(String(state))) return { ...again, context: { status } }
@@ -194,9 +177,8 @@ async function monitorBake(context: TaskContext): Promise<TaskResult> {
 /** The end of the log says most; without it the stage still fails in words. */
 async function describeFailure(context: TaskContext, id: string): Promise<string> {
   const region = regionOf(context)
-  const answer = await ask(context, 'GET', 'logs', id, [400, 404, 500]).catch(() => undefined)
-  const log = textOf(fieldOf(answer?.body, 'logsContent'))?.trimEnd()
-  const end = log === undefined ? '' : ` Its log ends with:\n${log.split('\n').slice(-shownLines).join('\n')}`
+  const log = (await context.bakery.log({ region, id }).catch(() => '')).trimEnd()
+  const end = log === '' ? '' : ` Its log ends with:\n${log.split('\n').slice(-shownLines).join('\n')}`
   return `The bake ${id} in ${region} failed.${end}`
 }
 
@@ -204,11 +186,9 @@ async function readDetails(context: TaskContext): Promise<TaskResult> {
   const { status } = context.stage.context
   const id = textOf(fieldOf(status, 'resource_id')) ?? textOf(fieldOf(status, 'id'))
   if (id === undefined) throw new StageError(['The stage has lost the id of its bake.'])
-  const { body } = await ask(context, 'GET', 'bake', id)
-  const imageName = textOf(fieldOf(body, 'image_name'))
-  const imageId = textOf(fieldOf(body, 'ami')) ?? imageName
-  const baseAmiId = textOf(fieldOf(body, 'base_ami'))
-  const found = { ami: imageId, imageId, imageName, baseAmiId, artifacts: objectsOf([fieldOf(body, 'artifact')]) }
+  const { ami, imageName, baseAmi: baseAmiId, artifact } = await context.bakery.details({ region: regionOf(context), id })
+  const imageId = ami ?? imageName
+  const found = { ami: imageId, imageId, imageName, baseAmiId, artifacts: artifact === undefined ? [] : [artifact] }
   return { status: 'SUCCEEDED', context: found, outputs: found }
 }
 

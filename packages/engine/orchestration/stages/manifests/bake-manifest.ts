@@ -1,6 +1,5 @@
 /** `bakeManifest`: manifests that Helm, Helmfile or Kustomize renders, as an artifact for later stages. */
-import { fieldOf, isObject, type JsonObject, objectsOf, textOf, withoutNulls } from '@fairlead/base/json/values.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { fieldOf, type JsonObject, objectsOf, textOf, withoutNulls } from '@fairlead/base/json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StagePlace } from '../../model.ts'
 import { bakeryRequests } from '../infrastructure/bake.ts'
@@ -19,11 +18,8 @@ export const bakeManifestStage: StageType = manifestStage({
 
 async function createBake(context: TaskContext): Promise<TaskResult> {
   const { renderer, body } = toRequest(context)
-  const path = pathTo`/api/v2/manifest/bake/${renderer}`
   return attempt(context, { key: 'manifests.bakes', ...bakeryRequests }, async () => {
-    const { body: artifact, status } = await context.call('rosco', { method: 'POST', path, body })
-    if (!isObject(artifact)) throw new StageError(['The bakery returned no artifact.'], { status })
-    const found = { artifacts: [artifact] }
+    const found = { artifacts: [await context.bakery.bakeManifest(body, renderer)] }
     return { status: 'SUCCEEDED', context: found, outputs: found }
   })
 }

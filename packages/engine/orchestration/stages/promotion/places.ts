@@ -1,9 +1,8 @@
 /** The environments of a promotion, and what they run of the application. */
 
 import { maybe, or, type Reader, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
-import { type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { type JsonObject, numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
-import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import { type Accounts, toAccounts } from '@fairlead/model/environments/accounts.ts'
 import type { Environment } from '@fairlead/model/environments/declaration.ts'
 import { environmentsOf } from '@fairlead/model/environments/derivation.ts'
@@ -52,16 +51,14 @@ export type Soak = ShapeOf<typeof toSoak>
 /** @throws {StageError} for an environment that the application does not have */
 export async function loadPlaces(context: TaskContext): Promise<Places> {
   const { application } = settingsOf(context)
-  const ask = async (path: string) => (await context.call('front50', { method: 'GET', path }, [404])).body
-  const [attributes, stored, accounts, groups] = await Promise.all([
-    ask(pathTo`/v2/applications/${application}`),
-    ask(pathTo`/pipelines/${application}`),
+  const [attributes, pipelines, accounts, groups] = await Promise.all([
+    context.definitions.application(application),
+    context.definitions.pipelinesOf(application),
     context.infrastructure.accounts(),
     loadGroups(context),
   ])
-  const pipelines = objectsOf(stored)
   const used = groups.map(({ account }) => account)
-  const { list, problem } = environmentsOf(objectOf(attributes)['environments'], { accounts, pipelines, used })
+  const { list, problem } = environmentsOf(attributes?.['environments'], { accounts, pipelines, used })
   if (problem !== undefined) throw new StageError([problem])
   const { from, to } = chosen(list, context)
   return { from, to, pipelines, groups, accounts: toAccounts(accounts) }

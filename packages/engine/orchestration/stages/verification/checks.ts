@@ -80,7 +80,7 @@ function belowInstance(base: string, path: string): OperatorAddress {
 
 /** @throws {StageError} for instances whose addresses Fairlead does not know */
 async function addressesOf(context: TaskContext, group: DeployedGroup): Promise<string[]> {
-  if (group.provider !== standalone.provider || !context.isEmbedded('clouddriver')) {
+  if (group.provider !== standalone.provider || !context.infrastructure.hasOwnInstances) {
     throw new StageError([`Instances of ${group.provider} are not called by their path: set "url" instead of "path".`])
   }
   const { instances } = await requireServerGroup(context, group)

@@ -7,11 +7,9 @@ import { parseInPortions } from '@fairlead/base/json/list-portions.ts'
 import { usersOf } from '@fairlead/base/names/acting-users.ts'
 import { toHeaderText } from '@fairlead/base/net/header-text.ts'
 import { readAnswerBytes } from '@fairlead/base/net/read-answer.ts'
-import { parseEntityTag } from '@fairlead/base/net/validators.ts'
 import type { ServiceTls } from '@fairlead/base/services/service-tls.ts'
 import type { ServiceAddress, ServiceName } from '@fairlead/base/services/services.ts'
 import { withoutSlash } from '@fairlead/base/settings/setting.ts'
-import { isPage } from '@fairlead/gateway/upstreams/answer-form.ts'
 import { type CallService, type ServiceAnswer, type ServiceCall, ServiceOffError } from '@fairlead/ports/service-call.ts'
 
 interface CallServiceSettings {
@@ -48,7 +46,7 @@ export function createServiceCalls(settings: CallServiceSettings) {
     const options = { ...toOptions(sent, url, text), ...placeOf(address, url), agent, ...limitsOf(settings) }
     const form = { maxBytes: settings.maxAnswerBytes, wantsBytes: request.wantsBytes === true }
     const answer = await send(protocol === 'https:' ? https.request : http.request, options, text, form)
-    if (answer.status < 300 && typeof answer.body === 'string' && isPage(answer.body)) {
+    if (answer.status < 300 && typeof answer.body === 'string' && /^\s*</.test(answer.body)) {
       throw new Error(
         `${service} answered with a page of HTML; check services.${service}.baseUrl and the proxies on the way there.`,
       )
@@ -119,10 +117,9 @@ function send(
 
 async function readAnswer(answer: IncomingMessage, { maxBytes, wantsBytes }: AnswerForm): Promise<ServiceAnswer> {
   const bytes = await readAnswerBytes(answer, maxBytes, () => new Error(`the answer is larger than ${maxBytes} bytes`))
-  const tag = parseEntityTag(answer.headers.etag)
   const status = answer.statusCode ?? 0
   const body = wantsBytes && status < 300 ? bytes : await parseAnswer(bytes.toString('utf8'))
-  return { status, body, ...(tag !== undefined && { tag }) }
+  return { status, body }
 }
 
 async function parseAnswer(text: string): Promise<unknown> {

@@ -1,0 +1,53 @@
+/** Canary analyses of a Kayenta. */
+import { fieldOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
+import type { Caller } from '@fairlead/ports/caller.ts'
+import { type Canaries, toCanaryAnalysis, toCanaryConfiguration } from '@fairlead/ports/canaries.ts'
+import { PortError } from '@fairlead/ports/port-error.ts'
+import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
+import { toPortError } from './success.ts'
+
+export function openKayenta(call: CallService): Canaries {
+  /** @param expected Error statuses that are no exceptions */
+  const send = async (
+    request: ServiceCall,
+    { identity: headers }: Caller,
+    expected: readonly number[] = [],
+  ): Promise<ServiceAnswer> => {
+    const answer = await call('kayenta', { ...request, headers })
+    if (answer.status < 400 || expected.includes(answer.status)) return answer
+    throw toPortError('kayenta', answer)
+  }
+  return {
+    pauseMs: 1000,
+    async hasConfiguration({ id, account: configurationAccountName }, as) {
+      const path = pathTo`/canaryConfig/${id}` + formatQuery({ configurationAccountName })
+      return (await send({ method: 'GET', path }, as, [404])).status !== 404
+    },
+    async configurations({ application, account: configurationAccountName }, as) {
+      const path = `/canaryConfig${formatQuery({ application, configurationAccountName })}`
+      return objectsOf((await send({ method: 'GET', path }, as)).body).map(toCanaryConfiguration)
+    },
+    async start(request, as) {
+      const { configId, application, execution: parentPipelineExecutionId, scopes, thresholds, siteLocal } = request
+      const query = formatQuery({
+        application,
+        parentPipelineExecutionId,
+        metricsAccountName: request.metricsAccount,
+        configurationAccountName: request.configurationAccount,
+        storageAccountName: request.storageAccount,
+      })
+      const body = { scopes, ...(thresholds !== undefined && { thresholds }), siteLocal }
+      const answer = await send({ method: 'POST', path: pathTo`/canary/${configId}` + query, body }, as)
+      const id = textOf(fieldOf(answer.body, 'canaryExecutionId'))
+      if (id === undefined) throw new PortError(500, 'kayenta has accepted the analysis and names no canaryExecutionId.')
+      return id
+    },
+    async analysis({ id, storageAccount: storageAccountName }, as) {
+      const path = pathTo`/canary/${id}` + formatQuery({ storageAccountName })
+      return toCanaryAnalysis((await send({ method: 'GET', path }, as)).body)
+    },
+    cancel: async (id, as) =>
+      void (await send({ method: 'PUT', path: pathTo`/pipelines/${id}/cancel`, body: {} }, as, [400, 404, 405])),
+  }
+}
