@@ -198,7 +198,7 @@ test('a cloud provider is named in its folder only', () => {
   const ids = ['kubernetes', 'local']
   const named = new RegExp(`['"\`](/?)(${ids.join('|')})(['"\`/]|\\.[a-z])|[Pp]rovider \`?(${ids.join('|')})\\b`)
   const allowed =
-    /^(packages\/providers\/|packages\/base\/settings\/standalone\.ts$|packages\/app\/standby\/settings\.ts$|packages\/app\/config\/(profiles|sources|foreign-keys)\.ts$|packages\/gateway\/operations\/(serving\/examples|serving\/openapi|resources\/capabilities)\.ts$|packages\/model\/secret-names\.ts$|bin\/command-name\.ts$|console\/src\/api\/schema\.d\.ts$)/
+    /^(packages\/providers\/|packages\/base\/settings\/standalone\.ts$|packages\/app\/standby\/settings\.ts$|packages\/app\/config\/(profiles|sources|foreign-keys)\.ts$|packages\/gateway\/operations\/(serving\/examples|serving\/openapi|resources\/capabilities)\.ts$|packages\/model\/secrets\/secret-names\.ts$|bin\/command-name\.ts$|console\/src\/api\/schema\.d\.ts$)/
   const found = ['packages', 'bin', 'console/src'].flatMap((folder) => {
     const files = readdirSync(resolve(root, folder), { recursive: true, encoding: 'utf8' })
     return files

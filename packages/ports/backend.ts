@@ -1,14 +1,9 @@
 /** Interface of an embedded back end: an HTTP application with the contract of its service. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { BackendGroups } from '@fairlead/app/hosting/setting-groups.ts'
 import type { Agent } from '@fairlead/base/net/agent-protocol.ts'
+import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
 import type { EmbeddableService, ServiceName } from '@fairlead/base/services/services.ts'
 import type { BackendState } from '@fairlead/base/telemetry/metrics.ts'
-import type { CanarySettings } from '@fairlead/engine/canaries/settings.ts'
-import type { NotificationServiceSettings } from '@fairlead/engine/notifications/settings.ts'
-import type { PermissionServiceSettings } from '@fairlead/engine/permissions/settings.ts'
-import type { BakerySettings } from '@fairlead/providers/bakery/settings.ts'
-import type { InfrastructureSettings } from '@fairlead/providers/infrastructure/settings.ts'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { ProviderHandle } from './machine.ts'
 import type { Ports } from './ports.ts'
@@ -94,8 +89,12 @@ export interface BackendBodies {
   readonly maxValues: number
 }
 
-/** Settings of the embedded back ends, as plain data that can be handed to a worker thread. */
-export interface BackendSettings extends BackendGroups {
+/**
+ * Settings of the embedded back ends, as plain data that can be handed to a worker thread. Each package adds its own in its
+ * `backend-settings.ts`.
+ */
+export interface BackendSettings {
+  readonly outside: OutsideSettings
   /** Roles whose members are administrators, lower case. */
   readonly adminRoles: readonly string[]
   /** Time zone of cron triggers and execution windows, an IANA name. */
@@ -104,21 +103,12 @@ export interface BackendSettings extends BackendGroups {
   readonly serviceAccounts: readonly { name: string; memberOf: string[] }[]
   /** Settings of connected build servers, by the id of their kind. */
   readonly buildServers: Readonly<Record<string, object>>
-  readonly notifications: NotificationServiceSettings
   /** Whether the permission service decides (`services.fiat.enabled`); while it does not, every check passes. */
   readonly authorization?: boolean
   /** Bounds of what users send. Default: those of the gateway when nothing is set. */
   readonly bodies?: BackendBodies
   /** Longest time of one attempt of a task of the engine. Default: more than any of its calls may take. */
   readonly attemptMs?: number
-  /** How the permission service decides. Default: as when nothing is set. */
-  readonly permissions?: PermissionServiceSettings
-  /** Accounts that can be deployed to. Default: none. */
-  readonly infrastructure?: InfrastructureSettings
-  /** Bakes, and whether users may run commands on this machine. Default: they may not. */
-  readonly bakery?: BakerySettings
-  /** Metrics accounts of canary analysis. Default: those that need no settings. */
-  readonly canaries?: CanarySettings
   /** When the database was restored from a copy that may lack the last moments before. Default: it was not. */
   readonly restoredAt?: number | undefined
   /** The version of the package. */

@@ -10,7 +10,7 @@ import { checkTriggers } from '@fairlead/engine/definitions/usable-triggers.ts'
 import { notificationTypeOf } from '@fairlead/engine/notifications/types/all.ts'
 import { typesRunElsewhere } from '@fairlead/engine/orchestration/stages/unknown-types.ts'
 import { templateOf } from '@fairlead/model/pipeline-templates/references.ts'
-import { mask } from '@fairlead/model/secret-names.ts'
+import { mask } from '@fairlead/model/secrets/secret-names.ts'
 import type { Config } from '../config/config.ts'
 
 export interface Surroundings {

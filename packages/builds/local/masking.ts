@@ -1,5 +1,5 @@
 /** Masks values of secrets, and their known forms, in output that arrives piece by piece. */
-import { mask } from '@fairlead/model/secret-names.ts'
+import { mask } from '@fairlead/model/secrets/secret-names.ts'
 import { formsOf } from './masked-forms.ts'
 
 /** One such line alone says little, and may be an ordinary word; a text of this length is masked across lines, too. */

@@ -2,7 +2,7 @@
 import { isTrue, type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
 import { findRegexProblem } from '@fairlead/base/regex/bounded-regex.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
-import { mask } from '@fairlead/model/secret-names.ts'
+import { mask } from '@fairlead/model/secrets/secret-names.ts'
 import { comparedFields } from '../pipelines/artifact-match.ts'
 import { refusal } from './requests.ts'
 

@@ -2,7 +2,7 @@
 import { asGiven, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { shorten } from '@fairlead/base/names/edit-distance.ts'
-import { mask, provesSender, withoutPasswords } from '@fairlead/model/secret-names.ts'
+import { mask, provesSender, withoutPasswords } from '@fairlead/model/secrets/secret-names.ts'
 import type { Event } from './event.ts'
 
 const maxText = 200

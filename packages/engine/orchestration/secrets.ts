@@ -9,8 +9,8 @@ import {
   passwordsIn,
   provesSender,
   withoutSecrets,
-} from '@fairlead/model/secret-names.ts'
-import { isReference } from '../pipelines/secret-references.ts'
+} from '@fairlead/model/secrets/secret-names.ts'
+import { isReference } from '@fairlead/model/secrets/secret-references.ts'
 import { constraintKeys, maskDefinition, maskTrigger, mayHoldSecrets, secretsOfDefinition } from '../pipelines/trigger-secrets.ts'
 import type { Execution, Stage } from './model.ts'
 

@@ -1,7 +1,8 @@
 /** Values of secrets for the back ends of a process, with or without the store of secrets in it. */
+
+import { allReferencesIn } from '@fairlead/model/secrets/secret-references.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { SecretValues } from '@fairlead/ports/secrets.ts'
-import { allReferencesIn } from '../pipelines/secret-references.ts'
 
 /** @param find The store; undefined while it is not opened, or where it is elsewhere */
 export function passSecretsOn(find: () => SecretValues | undefined): SecretValues {

@@ -2,13 +2,13 @@
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
+import { maskFormsOf } from '@fairlead/model/secrets/mask-forms.ts'
+import { secretNamePattern } from '@fairlead/model/secrets/secret-references.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { maskFormsOf } from '../pipelines/mask-forms.ts'
-import { secretNamePattern } from '../pipelines/secret-references.ts'
 import { type SecretEntry, scopeOf } from './secret-store.ts'
 import type { SecretReport, Secrets } from './secrets.ts'
 

@@ -1,10 +1,15 @@
 /** Secrets of applications and accounts: their store, their values for other back ends, and who uses them. */
 
+import { allMaskFormsOf } from '@fairlead/model/secrets/mask-forms.ts'
+import {
+  allReferencesIn,
+  parseReference,
+  replaceReferences,
+  type SecretReference,
+} from '@fairlead/model/secrets/secret-references.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Revealed, SecretHolder, SecretUse, SecretValues, SecretVersion } from '@fairlead/ports/secrets.ts'
-import { allMaskFormsOf } from '../pipelines/mask-forms.ts'
-import { allReferencesIn, parseReference, replaceReferences, type SecretReference } from '../pipelines/secret-references.ts'
 import { decrypt, encrypt, keyIdOf } from './encryption.ts'
 import { KeyFile } from './key-file.ts'
 import { readSecretFile } from './secret-files.ts'

@@ -4,7 +4,7 @@ import { isObject, listOf, objectOf, textOf, textsOf } from '@fairlead/base/json
 import type { ProgramLimits } from '@fairlead/base/net/agent-protocol.ts'
 import { findOnPath, isExecutable } from '@fairlead/base/runtime/find-program.ts'
 import { callRuntime, type RuntimeCaller } from '@fairlead/base/sandbox/container-runtime.ts'
-import { looksSecret } from '@fairlead/model/secret-names.ts'
+import { looksSecret } from '@fairlead/model/secrets/secret-names.ts'
 import type { ContainerFile } from '@fairlead/ports/image-file.ts'
 import type { LocalInstance } from './desired.ts'
 import type { GroupContainer } from './program.ts'

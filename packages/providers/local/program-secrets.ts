@@ -2,9 +2,9 @@
 
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { objectOf, textsOf } from '@fairlead/base/json/values.ts'
-import { longestFirst } from '@fairlead/engine/pipelines/mask-forms.ts'
-import { referencesIn } from '@fairlead/engine/pipelines/secret-references.ts'
-import { withoutSecrets } from '@fairlead/model/secret-names.ts'
+import { longestFirst } from '@fairlead/model/secrets/mask-forms.ts'
+import { withoutSecrets } from '@fairlead/model/secrets/secret-names.ts'
+import { referencesIn } from '@fairlead/model/secrets/secret-references.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Revealed, SecretHolder, SecretUse, SecretValues, SecretVersion } from '@fairlead/ports/secrets.ts'
 import type { FastifyBaseLogger } from 'fastify'

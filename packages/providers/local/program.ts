@@ -2,8 +2,8 @@
 
 import { definedOf, type JsonObject } from '@fairlead/base/json/values.ts'
 import type { ProgramLimits } from '@fairlead/base/net/agent-protocol.ts'
-import { isReference } from '@fairlead/engine/pipelines/secret-references.ts'
-import { looksSecret, mask, withoutPasswords, withoutSecrets } from '@fairlead/model/secret-names.ts'
+import { looksSecret, mask, withoutPasswords, withoutSecrets } from '@fairlead/model/secrets/secret-names.ts'
+import { isReference } from '@fairlead/model/secrets/secret-references.ts'
 import type { ImageFile } from '@fairlead/ports/image-file.ts'
 import type { SecretVersion } from '@fairlead/ports/secrets.ts'
 import type { LocalInstanceType } from './settings.ts'

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { adviseOnOutgoing } from '@fairlead/base/outside/outgoing-advice.ts'
-import { withoutSecrets } from '@fairlead/model/secret-names.ts'
+import { withoutSecrets } from '@fairlead/model/secrets/secret-names.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { BuilderOrder } from '@fairlead/ports/machine.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'

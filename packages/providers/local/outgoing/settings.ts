@@ -2,7 +2,7 @@
 
 import { off, type SettingsReport } from '@fairlead/base/settings/setting.ts'
 import { readAuthorities } from '@fairlead/base/tls/read-authorities.ts'
-import { isReference } from '@fairlead/engine/pipelines/secret-references.ts'
+import { isReference } from '@fairlead/model/secrets/secret-references.ts'
 import { ImageEnvironment } from '@fairlead/ports/image-file.ts'
 import { z } from 'zod'
 

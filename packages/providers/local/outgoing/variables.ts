@@ -1,8 +1,8 @@
 /** Environment variables by which usual tools find the authorities, the proxy and the registries of an account. */
 import { decodeSegment } from '@fairlead/base/net/encode-path.ts'
 import { withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
-import { referencesIn } from '@fairlead/engine/pipelines/secret-references.ts'
-import { looksSecret, passwordsIn } from '@fairlead/model/secret-names.ts'
+import { looksSecret, passwordsIn } from '@fairlead/model/secrets/secret-names.ts'
+import { referencesIn } from '@fairlead/model/secrets/secret-references.ts'
 import type { Outgoing, Registry } from './settings.ts'
 
 export interface OutgoingFiles {

@@ -1,6 +1,6 @@
 /** Forms in which programs print the value of a secret. */
 import { encodeValue } from '@fairlead/base/net/encode-path.ts'
-import { isRecognisable } from '@fairlead/model/secret-names.ts'
+import { isRecognisable } from './secret-names.ts'
 
 /** A shorter line of a longer value is found in too many other texts. */
 const minLineLength = 16
