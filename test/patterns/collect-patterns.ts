@@ -22,7 +22,7 @@ const top = resolve(import.meta.dirname, '../..')
 export function collectPatterns(): SourcePatterns {
   const known: SourcePattern[] = []
   const composed: string[] = []
-  for (const file of globSync('{src,bin}/**/*.ts', { cwd: top, exclude: ['**/*.d.ts'] }).sort()) {
+  for (const file of globSync('{packages,bin}/**/*.ts', { cwd: top, exclude: ['**/*.d.ts'] }).sort()) {
     const program = parse(stripTypeScriptTypes(readFileSync(resolve(top, file), 'utf8')), {
       ecmaVersion: 'latest',
       sourceType: 'module',

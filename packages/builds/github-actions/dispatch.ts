@@ -2,7 +2,7 @@
 
 import { formatJson, parseIfJson } from '@fairlead/base/json/json.ts'
 import { shape } from '@fairlead/base/json/shape.ts'
-import { numberOf, textOf } from '@fairlead/base/json/values.ts'
+import { listOf, numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
 import type { OutsideAnswer } from '@fairlead/base/outside/call-outside.ts'
 import { PortError } from '@fairlead/ports/port-error.ts'
@@ -44,7 +44,8 @@ const mostClaims = 1000
 /** GitHub and Gitea name the run `workflow_run_id`, Forgejo `id`. */
 const toDispatched = shape({ run: [numberOf, 'workflow_run_id', 'id'] })
 /** Clients bring it back. */
-const toItem = shape({ job: textOf, ref: textOf, after: numberOf })
+/** A list; items of earlier versions have to be understood after an upgrade. */
+const toItem = shape({ job: [textOf, '0'], ref: [textOf, '1'], after: [numberOf, '2'] })
 
 export class Dispatcher {
   readonly #kind: ActionsKind
@@ -141,12 +142,12 @@ function isOfRef({ event, branch }: Run, ref: string): boolean {
   return event === dispatched && (branch === undefined || branch === ref.replace(/^refs\/(?:heads|tags)\//, ''))
 }
 
-function formatItem(pending: PendingRun): string {
+function formatItem({ job, ref, after }: PendingRun): string {
   // Two equal starts are two items.
-  return Buffer.from(formatJson({ ...pending, random: Math.floor(Math.random() * 1e9) })).toString('base64url')
+  return Buffer.from(formatJson([job, ref, after, Math.floor(Math.random() * 1e9)])).toString('base64url')
 }
 
 function parseItem(item: string): PendingRun | undefined {
-  const { job, ref, after } = toItem(parseIfJson(Buffer.from(item, 'base64url').toString('utf8')))
+  const { job, ref, after } = toItem({ ...listOf(parseIfJson(Buffer.from(item, 'base64url').toString('utf8'))) })
   return job === undefined || ref === undefined || after === undefined ? undefined : { job, ref, after }
 }
