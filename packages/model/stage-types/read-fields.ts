@@ -49,7 +49,7 @@ function readField(field: Field, object: JsonObject): unknown {
   const value = namesOf(field)
     .map((name) => (Object.hasOwn(object, name) ? object[name] : undefined))
     .find((each) => each !== undefined && each !== null && (each !== '' || field.kind === 'json'))
-  const { [field.kind]: read = (each: unknown) => scalarOf(each) ?? field.default } = readers
+  const { [field.kind]: read = readText } = readers
   return read(value, field)
 }
 
@@ -62,6 +62,11 @@ const readers: { readonly [K in FieldKind]?: (value: unknown, field: Field) => u
   objects: (value, field) => objectsOf(value).map((each) => readObject(each, field)),
   map: (value, field) => objectOf(value ?? field.default),
   json: (value, field) => value ?? field.default,
+}
+
+/** A list is the text with commas, as its author meant it. */
+function readText(value: unknown, field: Field): unknown {
+  return scalarOf(Array.isArray(value) ? value.join(',') : value) ?? field.default
 }
 
 function readNumber(value: unknown, field: Field): unknown {
