@@ -1,6 +1,7 @@
 /** Builds of the connected servers, for other capabilities and for the routes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import {
@@ -12,7 +13,6 @@ import {
   toQueueItem,
 } from '@fairlead/ports/builds.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import { type BuildServer, toProvider } from './build-server.ts'
 import { BuildStarts } from './build-starts.ts'

@@ -1,7 +1,7 @@
 /** Repeat protection of starts: equal requests start one build. docs/contracts/builds.md#starting-builds. */
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 
 export const buildStartMigrations = [
   `CREATE TABLE builds_starts (

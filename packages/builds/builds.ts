@@ -1,8 +1,8 @@
 /** Embedded build integration: the contract of the service over the build servers that are connected. */
 
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { askerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryValue, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'

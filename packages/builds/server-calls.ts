@@ -16,8 +16,8 @@ import {
   retryAfterOf,
 } from '@fairlead/base/outside/call-outside.ts'
 import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { LRUCache } from 'lru-cache'
 import { ServerCircuit } from './server-circuit.ts'
 

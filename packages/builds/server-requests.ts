@@ -1,8 +1,8 @@
 /** Hosts, jobs and builds that requests to the build service name. */
 
 import { fieldOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { askerOf, trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyRequest } from 'fastify'

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fieldOf, isTrue, type JsonObject, listOf, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { encodeSegment, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import {
   type CloudTask,
@@ -28,7 +29,6 @@ import type {
   Operations,
   RefreshRequest,
 } from '@fairlead/ports/infrastructure.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
 import { toPortError } from './success.ts'
 

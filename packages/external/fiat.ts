@@ -1,7 +1,7 @@
 /** Rights and roles of a Fiat. */
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { parsePermissionView } from '@fairlead/model/rights/permission-view.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Rights } from '@fairlead/ports/rights.ts'
 import type { CallService, ServiceCall } from '@fairlead/ports/service-call.ts'
 import { successOf } from './success.ts'

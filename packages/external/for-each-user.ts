@@ -2,10 +2,10 @@
 import { isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
 import { usersOf } from '@fairlead/base/names/acting-users.ts'
 import { decodeSegment } from '@fairlead/base/net/encode-path.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import { type Access, describeMissing } from '@fairlead/ports/access.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { CallService, ServiceCall } from '@fairlead/ports/service-call.ts'
 
 /**

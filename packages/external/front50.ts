@@ -3,9 +3,9 @@
 import { or, shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, numberOf, objectOf, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { GivenTemplate, StoredDefinitions, WantedTemplate } from '@fairlead/ports/definitions.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { type CallService, type ServiceCall, ServiceOffError } from '@fairlead/ports/service-call.ts'
 import { toPortError } from './success.ts'
 

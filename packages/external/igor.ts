@@ -1,9 +1,9 @@
 /** Builds of an Igor. */
 import { isObject, type JsonObject, objectsOf, scalarOf } from '@fairlead/base/json/values.ts'
 import { encodeSegments, formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type BuildJob, type Builds, toQueueItem } from '@fairlead/ports/builds.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
 import { toPortError } from './success.ts'
 

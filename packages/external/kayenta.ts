@@ -1,9 +1,9 @@
 /** Canary analyses of a Kayenta. */
 import { fieldOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { formatQuery, pathTo } from '@fairlead/base/net/encode-path.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { type Canaries, toCanaryAnalysis, toCanaryConfiguration } from '@fairlead/ports/canaries.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { CallService, ServiceAnswer, ServiceCall } from '@fairlead/ports/service-call.ts'
 import { toPortError } from './success.ts'
 

@@ -1,9 +1,9 @@
 /** Executions of an Orca. */
 import { objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { isPassing, PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { Executions } from '@fairlead/ports/executions.ts'
-import { isPassing, PortError } from '@fairlead/ports/port-error.ts'
 import type { CallService, ServiceCall } from '@fairlead/ports/service-call.ts'
 
 export function openOrca(call: CallService): Executions {

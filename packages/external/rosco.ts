@@ -1,9 +1,9 @@
 /** Bakes of a Rosco. */
 import { fieldOf, isObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
 import { pathTo } from '@fairlead/base/net/encode-path.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type BakePlace, type Bakery, type BakeStatus, toBakeDetails } from '@fairlead/ports/bakery.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { CallService, ServiceCall } from '@fairlead/ports/service-call.ts'
 import { toPortError } from './success.ts'
 

@@ -1,7 +1,7 @@
 /** Answers of services as values or errors of a port. */
 import { fieldOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { ServiceAnswer } from '@fairlead/ports/service-call.ts'
 
 /** @throws {PortError} with the status of a refusal */

@@ -1,5 +1,5 @@
 /** What a user may do, for those who decide by it. */
-import { PortError } from './port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 
 export type ApplicationRight = 'READ' | 'WRITE' | 'EXECUTE'
 

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { formatJson, parseJson } from '@fairlead/base/json/json.ts'
 import { isObject, objectOf } from '@fairlead/base/json/values.ts'
 import { parseYaml } from '@fairlead/base/json/yaml.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
 import { z } from 'zod'
-import { PortError } from './port-error.ts'
 
 export const imageFileName = 'fairlead-image.yml'
 const maxBytes = 64 * 1024

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Check, createCheck } from '@fairlead/base/findings/finding.ts'
+import { describeOpenAccounts, type OutsideAccount } from '@fairlead/base/outside/outside-account.ts'
 import { notificationTypes } from '@fairlead/engine/notifications/types/all.ts'
-import { describeOpenAccounts, type OutsideAccount } from '@fairlead/ports/rights/outside-account.ts'
 import type { Config } from '../config/config.ts'
 
 /** Nothing where users are not told apart, or each account names roles. */

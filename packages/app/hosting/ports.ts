@@ -1,5 +1,6 @@
 /** Capabilities of a process: each its own, or that of a service in its place. */
 
+import { PortError } from '@fairlead/base/port-error.ts'
 import { createClouddriver } from '@fairlead/external/clouddriver.ts'
 import { openEcho } from '@fairlead/external/echo.ts'
 import { openFiat } from '@fairlead/external/fiat.ts'
@@ -11,7 +12,6 @@ import { openOrca } from '@fairlead/external/orca.ts'
 import { openRosco } from '@fairlead/external/rosco.ts'
 import type { Access } from '@fairlead/ports/access.ts'
 import type { OpenBackend } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import type { CallService } from '@fairlead/ports/service-call.ts'
 import { toStorageError } from '@fairlead/ports/storage-error.ts'

@@ -1,9 +1,9 @@
 /** Credentials of artifact accounts, and the hosts that get them. */
 import { readFile } from 'node:fs/promises'
-import { PortError } from '@fairlead/ports/port-error.ts'
-import { type OutsideAccount, useKeys } from '@fairlead/ports/rights/outside-account.ts'
 import { z } from 'zod'
+import { PortError } from '../port-error.ts'
 import type { SettingsReport } from '../settings/setting.ts'
+import { type OutsideAccount, useKeys } from './outside-account.ts'
 
 const text = z.string().min(1).optional()
 

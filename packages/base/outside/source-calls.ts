@@ -1,8 +1,8 @@
 /** Calls to sources of artifacts: bounded, within the restrictions, and without credentials for other servers. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { numberOf } from '../json/values.ts'
 import { CallError } from '../net/call.ts'
+import { PortError } from '../port-error.ts'
 import {
   createOutsideCalls,
   followRedirects,

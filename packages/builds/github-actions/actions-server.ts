@@ -1,7 +1,7 @@
 /** A host of Actions as a build server: each workflow file of its repositories is a job, each run a build. */
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { BuildOrder, BuildServer, RecentBuilds } from '../build-server.ts'
 import { newestIn, type Position } from '../polls/position.ts'
 import { ChangePolls } from '../remote/change-polls.ts'

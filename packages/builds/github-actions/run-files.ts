@@ -1,7 +1,7 @@
 /** What runs leave behind: archives, property files in them, and the logs of their jobs. */
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type ZipEntry, zipEntries } from '@fairlead/base/storage/zip.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { parseProperties } from '../property-file.ts'
 import { joinLogs } from '../remote/joined-logs.ts'
 import type { ServerCalls } from '../server-calls.ts'

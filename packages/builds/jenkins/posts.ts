@@ -2,7 +2,7 @@
 import { shape } from '@fairlead/base/json/shape.ts'
 import { textOf } from '@fairlead/base/json/values.ts'
 import type { OutsideAnswer } from '@fairlead/base/outside/call-outside.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { ServerCalls } from '../server-calls.ts'
 
 /** What it answers to a post: pages for people are redirects, refusals are the caller's. */

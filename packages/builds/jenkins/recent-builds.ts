@@ -1,8 +1,8 @@
 /** Jobs of Jenkins with new builds: one request for the last build of each job, and one for each job where it changed. */
 
 import { formatQuery } from '@fairlead/base/net/encode-path.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import type { RecentBuilds } from '../build-server.ts'
 import type { ListedBuild } from '../listed-build.ts'

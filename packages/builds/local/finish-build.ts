@@ -1,10 +1,10 @@
 /** Takes over what a runner leaves: its report, its archived files, and its image. */
 
 import { definedOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { readAsOwner } from '@fairlead/base/storage/directory-trees.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { BuilderState, Machine, MachineImage } from '@fairlead/ports/machine.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { BuildFiles } from './build-files.ts'
 import { BuildReport } from './build-report.ts'
 import type { BuildResult, LocalBuild, StoredBuild } from './build-store.ts'

@@ -1,10 +1,11 @@
 /** Rights on jobs and builds of this machine. Without a user, Fairlead itself asks. */
+
+import type { OutsideAccount } from '@fairlead/base/outside/outside-account.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type Access, checkOnApplication, describeMissing } from '@fairlead/ports/access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import { openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
-import type { OutsideAccount } from '@fairlead/ports/rights/outside-account.ts'
 
 /** A job or build; one without an application belongs to all users. */
 export interface Owned {

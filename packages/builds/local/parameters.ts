@@ -1,8 +1,8 @@
 /** Parameters of builds: their checks and defaults, the revision that they choose, and names that they fill in. */
 
 import { isRevision } from '@fairlead/base/outside/git-repository.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { looksSecret, mask } from '@fairlead/model/secrets/secret-names.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { JobDefinition } from './job-definition.ts'
 
 export type Parameters = Readonly<Record<string, string>>

@@ -1,7 +1,7 @@
 /** Polls of all build servers: each at its own pace, so that none waits for another. */
 
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { BuildServer } from '../build-server.ts'
 import type { BuildServiceSettings } from '../settings.ts'
 import { PollMemory } from './memory.ts'

@@ -1,5 +1,5 @@
 /** Log of a build that consists of those of its jobs. */
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 
 interface JobLog {
   /** Shown above it. */

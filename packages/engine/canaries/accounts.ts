@@ -1,7 +1,7 @@
 /** Metrics accounts of canary analysis, and the one that keeps configurations and results. */
 import { type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { AccountJudge } from '@fairlead/ports/rights/account-use.ts'
 import type { WantedMetric } from './analysis-order.ts'
 import { type MetricAccount, MetricError } from './metric-source.ts'

@@ -1,7 +1,7 @@
 /** Requests for canary analyses, checked as kayenta checks them. */
 import { asGiven, list, maybe, maybeObject, or, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, isObject, type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { ScoreThresholds } from './judge/judge.ts'
 import type { Progress } from './judge/outlook.ts'
 import type { MetricScope } from './metric-source.ts'

@@ -1,10 +1,10 @@
 /** Operations of kayenta on analyses and their measurements. */
 
 import { definedOf, isObject, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import { type Canaries, toCanaryAnalysis, toCanaryConfiguration } from '@fairlead/ports/canaries.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, queryCount, queryValue, queryValues } from '@fairlead/ports/requests/request-values.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'

@@ -1,6 +1,6 @@
 /** Judgments in a thread of their own, so that other requests of the back ends do not wait for them. */
 import { SideThread, SideThreadError } from '@fairlead/base/concurrency/side-thread.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { JudgeResult, ScoreThresholds } from './judge/judge.ts'
 import type { Outlook, Progress } from './judge/outlook.ts'
 import type { SeriesPair } from './metric-sets.ts'

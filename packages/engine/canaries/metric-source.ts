@@ -1,9 +1,9 @@
 /** Interface of a source of metrics, such as Prometheus. */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { OutsideAccount } from '@fairlead/base/outside/outside-account.ts'
 import type { SettingsReport } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import type { OutsideAccount } from '@fairlead/ports/rights/outside-account.ts'
 import type { z } from 'zod'
 import type { MetricAccountSettings } from './settings.ts'
 

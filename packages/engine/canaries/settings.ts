@@ -1,5 +1,5 @@
 /** Settings of canary analysis, as plain data for the worker thread. */
-import type { OutsideAccount } from '@fairlead/ports/rights/outside-account.ts'
+import type { OutsideAccount } from '@fairlead/base/outside/outside-account.ts'
 
 export interface CanarySettings {
   readonly keptDays: number

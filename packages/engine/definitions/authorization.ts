@@ -4,12 +4,12 @@
  */
 
 import { fieldAt, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type DocumentStore, foldName } from '@fairlead/base/stores/document-store.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { pipelineOf } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import { type Access, checkOnApplication, describeMissing } from '@fairlead/ports/access.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { FastifyRequest } from 'fastify'

@@ -3,10 +3,10 @@
  * @see docs/contracts/definitions.md#batch
  */
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { BatchReport } from '@fairlead/ports/definitions.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Definitions } from './collections.ts'
 import { checkPipeline, checkPipelineTypes, type PipelineBody } from './pipeline-rules.ts'
 import { checkPatterns } from './trigger-patterns.ts'

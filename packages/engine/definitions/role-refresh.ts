@@ -1,5 +1,5 @@
 /** Notice to the permission service that permissions of some roles have changed. */
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Definitions } from './collections.ts'
 
 /** A refresh that fails is logged only: what was asked for has been saved, and roles are also refreshed periodically. */

@@ -1,10 +1,10 @@
 /** Patterns of triggers, matched against one event within one common budget. */
 import { formatJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { createRegexMeter, matchesWhole, occursIn } from '@fairlead/base/regex/bounded-regex.ts'
 import { RegexError } from '@fairlead/base/regex/regex-syntax.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { matchesArtifact, toExpected } from '../pipelines/artifact-match.ts'
 
 export interface Patterns {

@@ -2,11 +2,11 @@
 
 import { maxStoredJsonDepth, parseJson } from '@fairlead/base/json/json.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { EventRecord } from '@fairlead/ports/event-record.ts'
 import type { Events } from '@fairlead/ports/events.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { acceptBytes } from '@fairlead/ports/requests/accept-bodies.ts'
 import { trustedCallerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'

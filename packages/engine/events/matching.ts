@@ -1,8 +1,8 @@
 /** Choice of the pipelines that an event starts. @see docs/contracts/events.md#from-event-to-start, steps 1 to 6 */
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { isTrue, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import type { Event } from './event.ts'

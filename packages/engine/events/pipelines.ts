@@ -1,8 +1,8 @@
 /** Current pipeline definitions from the definition store. */
 import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
+import { isPassing, PortError } from '@fairlead/base/port-error.ts'
 import { anonymous, type Caller, toCaller } from '@fairlead/ports/caller.ts'
 import type { StoredDefinitions } from '@fairlead/ports/definitions.ts'
-import { isPassing, PortError } from '@fairlead/ports/port-error.ts'
 import { type EffectivePipeline, type EffectivePipelines, withOwnTriggers } from '../pipelines/effective-pipelines.ts'
 
 /** The service itself reads definitions for matching, without a user. */

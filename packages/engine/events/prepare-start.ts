@@ -1,9 +1,9 @@
 /** Start request for the orchestrator: the definition, its trigger and its build. */
 import { type JsonObject, objectsOf, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import type { Builds } from '@fairlead/ports/builds.ts'
 import { itself, toCaller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Start } from './start.ts'
 
 interface PreparedStart {

@@ -1,11 +1,11 @@
 /** Receiver of events: it stores the starts that each causes, and logs what became of it. */
 import { textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { inTransaction } from '@fairlead/base/storage/database.ts'
 import { WorkLine } from '@fairlead/base/stores/in-turns.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import { type EventRecord, toOutcome } from '@fairlead/ports/event-record.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { EffectivePipelines } from '../pipelines/effective-pipelines.ts'
 import type { Event } from './event.ts'
 import type { EventLog } from './event-log.ts'

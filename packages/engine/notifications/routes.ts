@@ -2,10 +2,10 @@
 
 import { or, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { createUlid } from '@fairlead/base/storage/ulid.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { trustedCallerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Notice } from './notification-type.ts'

@@ -1,9 +1,9 @@
 /** Executions of the embedded engine, for other capabilities and for its routes. */
 import { shape } from '@fairlead/base/json/shape.ts'
 import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
 import type { Executions } from '@fairlead/ports/executions.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Engine } from './engine.ts'
 import { isComplete } from './statuses.ts'
 import { preparePipeline, recordFailure } from './submission/prepare-pipeline.ts'

@@ -1,5 +1,5 @@
 /** Follow-ups of a state change, stored with the execution so that they survive a crash. */
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type Dependents, prepareDependents, toEventRecords } from './dependents.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { graphOf } from './machine/graph.ts'

@@ -1,9 +1,9 @@
 /** Ports as a stage uses them: in the name of all for whom it runs, with its secrets, and with the errors of steps. */
 import { GatewayError } from '@fairlead/base/errors.ts'
 import { fieldOf, textsOf } from '@fairlead/base/json/values.ts'
+import { authorFault, PortError } from '@fairlead/base/port-error.ts'
 import type { ServiceName } from '@fairlead/base/services/services.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { authorFault, PortError } from '@fairlead/ports/port-error.ts'
 import type { PortRules } from '@fairlead/ports/rules.ts'
 import { ServiceOffError } from '@fairlead/ports/service-call.ts'
 import { RetryableError, StageError } from './machine/failure.ts'

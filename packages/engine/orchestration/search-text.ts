@@ -1,6 +1,6 @@
 /** Text by which searches find an execution: its name, its parameters, and the version that it is a run of. */
 import { list, shape } from '@fairlead/base/json/shape.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Execution } from './model.ts'
 
 /** Values of a trigger may be long. */

@@ -1,8 +1,8 @@
 /** Values of secrets in what leaves the engine: docs/contracts/secrets.md#references. */
 import { isObject, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { allReferencesIn, mapHolders } from '@fairlead/model/secrets/secret-references.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Revealed, SecretUse } from '@fairlead/ports/secrets.ts'
 import { checkAuthored } from './authored-references.ts'
 import type { EngineOptions } from './engine-parts.ts'

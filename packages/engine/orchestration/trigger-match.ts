@@ -1,10 +1,10 @@
 /** Comparison of a trigger with the pattern of a search. @see docs/contracts/orchestration.md#search */
 import { isRawNumber, parseJson } from '@fairlead/base/json/json.ts'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { matchesIfValid } from '@fairlead/base/regex/bounded-regex.ts'
 import type { Meter } from '@fairlead/base/regex/meter.ts'
 import { RegexError } from '@fairlead/base/regex/regex-syntax.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 
 /**
  * @param text Base64 of a JSON object.

@@ -2,7 +2,7 @@
  * One transaction of the engine. The executions that it touches are loaded once, changed in memory, and written together at
  * the end, after everything that a completion entails.
  */
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { executionFactor } from '../limits.ts'
 import { releaseWaiting, startOrPark } from './concurrency.ts'
 import { giveUp, nextDue, wakeTasks } from './machine/run-task.ts'

@@ -1,12 +1,12 @@
 /** Resources with permissions: applications, accounts, build services and service accounts. */
 import { shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { flatMapInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { ownAccounts, readers } from '@fairlead/model/rights/built-in-roles.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Ports } from '@fairlead/ports/ports.ts'
 import { permissionsByRule } from './application-rules.ts'
 import { addPermissions, type RolesByAuthorization, toPermissions } from './authorizations.ts'

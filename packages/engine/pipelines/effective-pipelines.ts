@@ -9,6 +9,7 @@ import { createCache, type ExpiringCache } from '@fairlead/base/caches/expiring-
 import { sharedWork } from '@fairlead/base/concurrency/shared-work.ts'
 import { formatJson } from '@fairlead/base/json/json.ts'
 import { isTrue, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
+import { isPassing } from '@fairlead/base/port-error.ts'
 import { isRunning } from '@fairlead/base/settings/time-span.ts'
 import {
   inheritLists,
@@ -19,7 +20,6 @@ import {
 } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
-import { isPassing } from '@fairlead/ports/port-error.ts'
 import { LRUCache } from 'lru-cache'
 
 export interface EffectivePipeline {

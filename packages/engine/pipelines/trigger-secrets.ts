@@ -6,8 +6,8 @@
 
 import { formatJson, isRawNumber, parseJson } from '@fairlead/base/json/json.ts'
 import { isObject, type JsonObject, objectOf, objectsOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { mask, provesSender } from '@fairlead/model/secrets/secret-names.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { isFromBackend } from '@fairlead/ports/requests/request-caller.ts'
 import type { FastifyRequest } from 'fastify'
 

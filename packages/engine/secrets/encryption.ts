@@ -1,6 +1,6 @@
 /** Encryption of secrets: AES-256-GCM with the place of each authenticated. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { SecretKey } from './keys.ts'
 
 const nonceBytes = 12

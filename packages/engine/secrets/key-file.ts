@@ -1,7 +1,7 @@
 /** The key file of the secrets while the back ends run: read, created with the first secret, never replaced. */
 import { dirname, join } from 'node:path'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import { createKeyFile, loadKeys, type SecretKey } from './keys.ts'
 import type { SecretStore } from './secret-store.ts'

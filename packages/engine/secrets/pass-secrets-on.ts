@@ -1,7 +1,7 @@
 /** Values of secrets for the back ends of a process, with or without the store of secrets in it. */
 
+import { PortError } from '@fairlead/base/port-error.ts'
 import { allReferencesIn } from '@fairlead/model/secrets/secret-references.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { SecretValues } from '@fairlead/ports/secrets.ts'
 
 /** @param find The store; undefined while it is not opened, or where it is elsewhere */

@@ -1,10 +1,10 @@
 /** Routes of secrets: lists without values, new values, removal, uses. */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
 import { maskFormsOf } from '@fairlead/model/secrets/mask-forms.ts'
 import { secretNamePattern } from '@fairlead/model/secrets/secret-references.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'

@@ -2,7 +2,7 @@
 import type { BigIntStats } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { matchesRule, type SecretSettings } from './settings.ts'
 
 interface SecretFiles extends Pick<SecretSettings, 'files'> {

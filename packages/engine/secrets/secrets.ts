@@ -1,5 +1,6 @@
 /** Secrets of applications and accounts: their store, their values for other back ends, and who uses them. */
 
+import { PortError } from '@fairlead/base/port-error.ts'
 import { allMaskFormsOf } from '@fairlead/model/secrets/mask-forms.ts'
 import {
   allReferencesIn,
@@ -8,7 +9,6 @@ import {
   type SecretReference,
 } from '@fairlead/model/secrets/secret-references.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Revealed, SecretHolder, SecretUse, SecretValues, SecretVersion } from '@fairlead/ports/secrets.ts'
 import { decrypt, encrypt, keyIdOf } from './encryption.ts'
 import { KeyFile } from './key-file.ts'

@@ -7,7 +7,7 @@ import { maybe, or, shape } from '@fairlead/base/json/shape.ts'
 import { type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { CallError, call } from '@fairlead/base/net/call.ts'
 import { encodeSegments } from '@fairlead/base/net/encode-path.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { matchesRule, type VaultSettings } from './settings.ts'
 
 interface VaultDocument {

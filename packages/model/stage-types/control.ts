@@ -1,4 +1,5 @@
 /** Descriptions of the stage types that steer an execution, or call something outside. */
+import { refusedMethods } from '@fairlead/base/names/refused-methods.ts'
 import { waitsForCompletion } from './common.ts'
 import {
   choice,
@@ -15,9 +16,6 @@ import {
   text,
   textListField,
 } from './description.ts'
-
-/** Methods that no stage may call with: of tunnels, and of servers that repeat the request. */
-export const refusedMethods: readonly string[] = ['CONNECT', 'TRACE', 'TRACK']
 
 const control = stagesOf('Control')
 const calls = stagesOf('Calls')

@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '@fairlead/base/errors.ts'
 import type { BodyBounds } from '@fairlead/base/json/bodies/json-judge.ts'
 import { readJsonBody, readJudgedBytes } from '@fairlead/base/json/bodies/read-body.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { BackendBodies, BackendSettings } from '../backend.ts'
-import { PortError } from '../port-error.ts'
 
 /** What back ends send to each other holds several documents: a definition, its trigger, and the run that it follows. */
 const documents = 4

@@ -2,9 +2,9 @@
 
 import { isRawNumber } from '@fairlead/base/json/json.ts'
 import { isObject, type JsonObject, mapLeaves } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
 import { z } from 'zod'
-import { PortError } from '../port-error.ts'
 
 const flagText = 'it must be true or false'
 /** Older clients send booleans as text. */

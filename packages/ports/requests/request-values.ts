@@ -1,6 +1,6 @@
 /** Values in the path and the query of requests to back ends. */
 import { fieldOf } from '@fairlead/base/json/values.ts'
-import { PortError } from '../port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 
 interface Values {
   readonly params?: unknown

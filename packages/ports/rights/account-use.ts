@@ -1,9 +1,10 @@
 /** Use of the operator's accounts at services outside: sources of artifacts and metrics, and receivers of notifications. */
+
+import { type OutsideAccount, rolesOf } from '@fairlead/base/outside/outside-account.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type Access, lackingOf } from '../access.ts'
 import type { BackendContext } from '../backend.ts'
-import { PortError } from '../port-error.ts'
 import { requireAccess } from './access.ts'
-import { type OutsideAccount, rolesOf } from './outside-account.ts'
 
 /** Users who may run no pipeline use no credentials of the operator either. */
 function mayUseAccount(access: Access, account: OutsideAccount): boolean {

@@ -5,9 +5,9 @@
  */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import type { OutsideAccount } from '@fairlead/base/outside/outside-account.ts'
 import { off, type SettingsReport, setting, settings } from '@fairlead/base/settings/setting.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import type { OutsideAccount } from '@fairlead/ports/rights/outside-account.ts'
 import { z } from 'zod'
 
 /** @typeParam Settings Plain data, which is handed to the thread of the back ends */

@@ -1,9 +1,9 @@
 /** Archived files of builds of this machine. */
 
 import { textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
 import { itself, toCaller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
 import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
 

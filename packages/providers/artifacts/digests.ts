@@ -1,6 +1,6 @@
 /** Digests of contents in the forms of registries, packages and checksum files, and a cache of contents by them. */
 import { hash } from 'node:crypto'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { LRUCache } from 'lru-cache'
 
 export interface Digest {

@@ -1,7 +1,7 @@
 /** Artifacts that are their own content, in base64. */
 
 import { textOf } from '@fairlead/base/json/values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { z } from 'zod'
 import type { ArtifactAccount, ArtifactAccountType } from './account-type.ts'
 

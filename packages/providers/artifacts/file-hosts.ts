@@ -13,8 +13,8 @@ import {
 } from '@fairlead/base/outside/account-credentials.ts'
 import type { OutsideAnswer } from '@fairlead/base/outside/call-outside.ts'
 import { createSource, type SourceGet } from '@fairlead/base/outside/source-calls.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
 import { type ArtifactAccount, type ArtifactAccountType, listedAccounts } from './account-type.ts'
 

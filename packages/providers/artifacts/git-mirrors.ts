@@ -6,7 +6,7 @@ import { openGitAccess } from '@fairlead/base/outside/git-access.ts'
 import { gitEnvironment, isRevision, withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
 import { ProgramError, runProgram } from '@fairlead/base/outside/run-program.ts'
 import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type GitRepository, toGitFailure } from './git-refs.ts'
 
 /** Limit of one mirror. A larger one is cloned again; one that a single fetch makes larger is an error. */

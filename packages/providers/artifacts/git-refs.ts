@@ -8,7 +8,7 @@ import { withoutUserinfo } from '@fairlead/base/outside/git-repository.ts'
 import { ProgramError } from '@fairlead/base/outside/run-program.ts'
 import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
 import { toFetchError } from '@fairlead/base/outside/source-calls.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { LRUCache } from 'lru-cache'
 
 /** Ends a section, and a message. */

@@ -7,8 +7,8 @@ import { fetchCommit, isRevision, withoutUserinfo } from '@fairlead/base/outside
 import { ProgramError } from '@fairlead/base/outside/run-program.ts'
 import type { OutsideSettings } from '@fairlead/base/outside/settings.ts'
 import { fetchTimeoutMs, maxArtifactBytes } from '@fairlead/base/outside/source-calls.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
 import { type ArtifactAccount, listedAccounts } from './account-type.ts'
 

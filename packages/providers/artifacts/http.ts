@@ -8,8 +8,8 @@ import {
   credentialKeys,
 } from '@fairlead/base/outside/account-credentials.ts'
 import { createSource } from '@fairlead/base/outside/source-calls.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
 import { type ArtifactAccount, listedAccounts } from './account-type.ts'
 

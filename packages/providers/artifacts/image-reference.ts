@@ -1,5 +1,5 @@
 /** References to what registries hold: `registry.example/team/app:1.2`, with a tag or a digest. */
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 
 export interface ImageReference {
   /** Host and port; undefined where the reference names none. */

@@ -5,7 +5,7 @@ import { fieldOf, type JsonObject, numberOf, objectOf, textOf, textsOf } from '@
 import { authorizationHeader, type SourceLogin } from '@fairlead/base/outside/account-credentials.ts'
 import { addressFrom, hrefOf, type OutsideAnswer, operatorAddress } from '@fairlead/base/outside/call-outside.ts'
 import { type SourceGet, shownAddress } from '@fairlead/base/outside/source-calls.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { LRUCache } from 'lru-cache'
 import { checkDigest, formatDigest, parseDigest } from './digests.ts'
 import type { ImageReference } from './image-reference.ts'

@@ -1,11 +1,11 @@
 /** The embedded bakery: image bakes of the providers that bake, and bakes of manifests. */
 
 import { type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { describeRefusal, standalone } from '@fairlead/base/settings/standalone.ts'
 import type { Backend, BackendContext, OpenBackend } from '@fairlead/ports/backend.ts'
 import { type Bakery, type BakeStatus, toBakeDetails } from '@fairlead/ports/bakery.ts'
 import { anonymous } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, pathValues, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'

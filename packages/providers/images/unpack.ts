@@ -14,7 +14,7 @@ import {
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { toStorageError } from '@fairlead/ports/storage-error.ts'
 import type { ReadEntry } from 'tar'
 

@@ -2,7 +2,7 @@
  * The unpacker: a process of its own that unpacks the archive on its standard input into its working directory, and prints what it
  * found there, or why it refuses the archive.
  */
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { toStorageError } from '@fairlead/ports/storage-error.ts'
 import { measureImage } from './measure-image.ts'
 import { unpackArchive } from './unpack.ts'

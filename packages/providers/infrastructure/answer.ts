@@ -1,5 +1,5 @@
 /** Answers of routes: rights of the path first, and again once lists are loaded that were found missing. */
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import { type Asked, accessOf, checkReadable, type Infrastructure, type InfrastructureRoute } from './route.ts'
 

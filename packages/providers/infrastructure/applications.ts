@@ -2,7 +2,7 @@
 
 import { formatJson } from '@fairlead/base/json/json.ts'
 import type { ConsoleWish } from '@fairlead/base/net/agent-protocol.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue, pathValues, queryCount, queryFlag, queryValue, queryValues } from '@fairlead/ports/requests/request-values.ts'
 import { balancersOfGroups } from './clusters.ts'
 import type { Instance, Job, LoadBalancer, ServerGroup } from './model.ts'

@@ -1,7 +1,7 @@
 /** Artifacts: files that pipelines refer to, fetched by the accounts for them. */
 
 import { fieldOf, type JsonObject, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue, queryValue, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
 import { type AccountJudge, openAccountJudge } from '@fairlead/ports/rights/account-use.ts'
 import type { ArtifactAccount } from '../artifacts/account-type.ts'

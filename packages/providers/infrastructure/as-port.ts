@@ -2,6 +2,7 @@
 
 import { parseIfJson, parseJson } from '@fairlead/base/json/json.ts'
 import { type JsonObject, listOf, objectOf, objectsOf, textsOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { callInTurns } from '@fairlead/base/stores/in-turns.ts'
 import { anonymous, type Caller } from '@fairlead/ports/caller.ts'
 import {
@@ -24,7 +25,6 @@ import type {
   Infrastructure as InfrastructurePort,
   JobPlace,
 } from '@fairlead/ports/infrastructure.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { isSlices } from '@fairlead/ports/requests/slices.ts'
 import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import { answer } from './answer.ts'

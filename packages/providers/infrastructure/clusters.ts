@@ -2,7 +2,7 @@
 
 import { formatJson } from '@fairlead/base/json/json.ts'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue, queryFlag, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
 import type { LoadBalancer, ServerGroup } from './model.ts'
 import {

@@ -1,6 +1,6 @@
 /** Reads of entity tags. */
 import { fieldOf, type JsonObject, objectsOf } from '@fairlead/base/json/values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue, queryValue, queryValues } from '@fairlead/ports/requests/request-values.ts'
 import { accountsOfEntity } from './entity-tag-store.ts'
 import { type Answer, accessOf, get, type InfrastructureRoute, mayRead, missing } from './route.ts'

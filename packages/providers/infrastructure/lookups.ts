@@ -1,8 +1,8 @@
 /** Choices of a deployment: networks, instance types, key pairs, certificates and the like. */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Access } from '@fairlead/ports/access.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { pathValue, pathValues, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import type { Account, SecurityGroup } from './model.ts'
 import type { CloudProvider } from './provider.ts'

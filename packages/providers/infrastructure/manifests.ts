@@ -2,7 +2,7 @@
 
 import { objectOf, textOf } from '@fairlead/base/json/values.ts'
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { pathValue, pathValues, queryFlag, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import type { ClusterMember } from './provider.ts'
 import {

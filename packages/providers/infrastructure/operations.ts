@@ -1,10 +1,10 @@
 /** Operations change infrastructure and are followed as tasks: docs/contracts/infrastructure.md#operations. */
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '@fairlead/base/json/values.ts'
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { ownAccountAdvice, ownAccounts } from '@fairlead/model/rights/built-in-roles.ts'
 import { type Access, lackingOf } from '@fairlead/ports/access.ts'
 import { accountOf } from '@fairlead/ports/cloud-values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { pathValue, queryValue } from '@fairlead/ports/requests/request-values.ts'
 import { applicationsOf, type OperationType } from './operation-type.ts'
 import {

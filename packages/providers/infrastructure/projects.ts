@@ -1,9 +1,9 @@
 /** Clusters of a project: its definition, joined with the running server groups. */
 
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { itself } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import { addCounts, type ServerGroup } from './model.ts'
 import { type Answer, accessOf, get, type InfrastructureRoute, isReadable, serverGroupsOf } from './route.ts'

@@ -1,7 +1,7 @@
 /** Reads that name a cloud provider: its load balancers, images and charts. */
 import { type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Access } from '@fairlead/ports/access.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { pathValue, pathValues, queryValue, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
 import type { CloudProvider, ImageQuery } from './provider.ts'
 import {

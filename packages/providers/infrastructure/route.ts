@@ -1,9 +1,9 @@
 /** One row of the infrastructure service's tables, and what most answers share. */
 import { hash } from 'node:crypto'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type Access, type ApplicationRight, lackingOf } from '@fairlead/ports/access.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { pathValue } from '@fairlead/ports/requests/request-values.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { ArtifactAccount } from '../artifacts/account-type.ts'

@@ -1,7 +1,7 @@
 /** Images of this machine as artifacts: listed and waited for, and deployed instead of fetched. */
 
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { requireAccess } from '@fairlead/ports/rights/access.ts'
 import type { ArtifactAccount } from '../artifacts/account-type.ts'
 import type { ImageStore, StoredImage } from '../images/image-store.ts'

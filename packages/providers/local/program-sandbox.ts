@@ -5,11 +5,11 @@
 import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { isWithin, workFolderOf } from '@fairlead/base/outside/builder-process.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { ownSources } from '@fairlead/base/runtime/own-sources.ts'
 import { openSandbox, SandboxError } from '@fairlead/base/sandbox/sandbox.ts'
 import { type FileUser, packTree } from '@fairlead/base/storage/directory-trees.ts'
 import type { BuiltFolder, ImageDescription, ProgramPlaces } from '@fairlead/ports/machine.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { ImageStore, StoredImage } from '../images/image-store.ts'
 import type { OperationParts } from './operations/parts.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { PortError } from '../../../packages/base/port-error.ts'
 import { BuildStarts, buildStartMigrations } from '../../../packages/builds/build-starts.ts'
-import { PortError } from '../../../packages/ports/port-error.ts'
 
 const identity = { server: 'ci', job: 'app', executionId: 'E1', startTime: '1000', parameters: { A: '1', B: '2' } }
 const minuteMs = 60_000

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
-import { StoredLists } from '../../../packages/base/stores/stored-lists.ts'
 import { definitionsBackend } from '../../../packages/engine/definitions/definitions.ts'
 import type { Execution } from '../../../packages/engine/orchestration/model.ts'
+import { StoredLists } from '../../../packages/ports/stored-lists.ts'
 import { at, type EngineOptions, J, startEngine, type TestEngine, V, W } from './support.ts'
 
 const day = 24 * 3600

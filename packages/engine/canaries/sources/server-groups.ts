@@ -3,9 +3,9 @@
 import { list, or, shape } from '@fairlead/base/json/shape.ts'
 import { numberOf, textOf } from '@fairlead/base/json/values.ts'
 import { parseMoniker } from '@fairlead/base/names/moniker.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import { type Caller, itself, toCaller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { z } from 'zod'
 import {
   type MetricAccount,

@@ -4,7 +4,7 @@
  * @see docs/contracts/events.md#validation-of-cron-expressions
  */
 
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import cronstrue from 'cronstrue'
 import { type CronExpression, parseCron } from './expression.ts'
 import { nextTime } from './next-time.ts'

@@ -1,8 +1,8 @@
 /** Statuses of commits at GitHub (with the keys of Spinnaker's echo), GitLab, and Gitea or Forgejo. */
 import { encodeSegment } from '@fairlead/base/net/encode-path.ts'
 import { operatorAddress } from '@fairlead/base/outside/call-outside.ts'
+import { type OutsideAccount, usePermissions } from '@fairlead/base/outside/outside-account.ts'
 import { httpAddress, off, optionalText, setting, settings } from '@fairlead/base/settings/setting.ts'
-import { type OutsideAccount, usePermissions } from '@fairlead/ports/rights/outside-account.ts'
 import { postJson } from '../http-delivery.ts'
 import { type ChannelTools, DeliveryError, type Notice, type NoticePhase, type NotificationType } from '../notification-type.ts'
 

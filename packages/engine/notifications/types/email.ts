@@ -1,8 +1,8 @@
 /** E-mail over SMTP, with the keys of Spinnaker's echo. */
 
+import { usePermissions } from '@fairlead/base/outside/outside-account.ts'
 import { off, optionalFlag, optionalText, port, type SettingsOf, setting, settings } from '@fairlead/base/settings/setting.ts'
 import { readAuthorities } from '@fairlead/base/tls/read-authorities.ts'
-import { usePermissions } from '@fairlead/ports/rights/outside-account.ts'
 import type { Transporter } from 'nodemailer'
 import { type Channel, DeliveryError, type Notice, type NotificationType } from '../notification-type.ts'
 

@@ -1,8 +1,8 @@
 /** A webhook of any program: JSON with a signature. */
 import { createHmac } from 'node:crypto'
 import { formatJson } from '@fairlead/base/json/json.ts'
+import { usePermissions } from '@fairlead/base/outside/outside-account.ts'
 import { off, optionalText, type SettingsOf, setting, settings } from '@fairlead/base/settings/setting.ts'
-import { usePermissions } from '@fairlead/ports/rights/outside-account.ts'
 import { postJson } from '../http-delivery.ts'
 import type { Notice, NotificationType } from '../notification-type.ts'
 

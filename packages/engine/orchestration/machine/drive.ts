@@ -1,6 +1,6 @@
 /** Turns of an execution: what is decided at once, what has to be handed out, and what the outcome of a step means. */
 import { isDeepStrictEqual } from 'node:util'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Execution, Stage } from '../model.ts'
 import type { TaskResult } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'

@@ -1,6 +1,6 @@
 /** Last resorts of administrators: force cancel, and the search for lost work. */
 
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Engine } from '../engine.ts'
 import { forceCancel } from '../machine/operations.ts'

@@ -2,7 +2,7 @@
 
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
 import { describeChoice } from '@fairlead/base/names/edit-distance.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { trustedCallerOf, userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { type Slice, sendSlices } from '@fairlead/ports/requests/slices.ts'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'

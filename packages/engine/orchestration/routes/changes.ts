@@ -5,7 +5,7 @@
 
 import { definedOf } from '@fairlead/base/json/values.ts'
 import { foldName } from '@fairlead/base/names/fold-name.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type ExecutionChanges, type ExecutionVersion, summaryOf } from '../changes.ts'
 import type { Engine } from '../engine.ts'

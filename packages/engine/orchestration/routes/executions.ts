@@ -4,7 +4,7 @@
  */
 import { hostname } from 'node:os'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { pathValue, requiredQuery } from '@fairlead/ports/requests/request-values.ts'
 import type { FastifyInstance } from 'fastify'

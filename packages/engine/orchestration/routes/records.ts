@@ -1,7 +1,7 @@
 /** Routes that executions and tasks have alike: reading one, cancelling it, deleting it. */
 
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import { isUnchanged } from '@fairlead/ports/requests/unchanged.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'

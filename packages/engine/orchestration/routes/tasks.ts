@@ -1,7 +1,7 @@
 /** Ad-hoc tasks: reading, cancelling, deleting (docs/contracts/orchestration.md#tasks). */
 
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { userOf } from '@fairlead/ports/requests/request-caller.ts'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Engine } from '../engine.ts'

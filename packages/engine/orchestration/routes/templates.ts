@@ -1,9 +1,9 @@
 /** Pipeline templates for the editor of an instance, and the expansion of an instance. */
 
 import { fieldOf, isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type StoredTemplate, storedTemplate } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { trustedCallerOf } from '@fairlead/ports/requests/request-caller.ts'
 import type { FastifyInstance } from 'fastify'
 import { shownTo } from '../../pipelines/trigger-secrets.ts'

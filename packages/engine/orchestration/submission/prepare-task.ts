@@ -1,8 +1,8 @@
 /** Conversion of an ad-hoc task into an execution whose stages run in sequence. */
 import { or, shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, listOf, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
 import { authoredReferences } from '../authored-references.ts'
 import type { EngineOptions } from '../engine-parts.ts'

@@ -1,8 +1,8 @@
 /** Preview of an ad-hoc task: refusals, effects, and what only the run can tell. */
 import { list, shape } from '@fairlead/base/json/shape.ts'
 import { isObject, type JsonObject, textOf, textsOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { EngineParts } from '../engine-parts.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import { failureStatus, RetryableError, StageError } from '../machine/failure.ts'

@@ -2,8 +2,8 @@
 
 import { isRawNumber } from '@fairlead/base/json/json.ts'
 import { isObject, type JsonObject } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { standalone } from '@fairlead/base/settings/standalone.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { describeExcess, type PipelineLimits } from '../../limits.ts'
 import { createStage } from '../machine/new-stage.ts'
 import type { Stage } from '../model.ts'

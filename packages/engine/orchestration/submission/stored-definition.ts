@@ -1,9 +1,9 @@
 /** The stored definition under the id of a submitted one: whose it is, and whether it may run. */
 import { isTrue, type JsonObject, textOf } from '@fairlead/base/json/values.ts'
+import { isPassing, PortError } from '@fairlead/base/port-error.ts'
 import { foldName } from '@fairlead/base/stores/document-store.ts'
 import { checkOnApplication } from '@fairlead/ports/access.ts'
 import { type Caller, toCaller } from '@fairlead/ports/caller.ts'
-import { isPassing, PortError } from '@fairlead/ports/port-error.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import type { Execution } from '../model.ts'
 

@@ -1,5 +1,6 @@
 /** Expansion of an instance of a pipeline template of the second schema. */
 import { isObject, type JsonObject, listOf, objectOf } from '@fairlead/base/json/values.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import {
   inheritedFields,
   inheritLists,
@@ -9,7 +10,6 @@ import {
   storedTemplate,
 } from '@fairlead/model/pipeline-templates/inheritance.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { EngineOptions } from '../engine-parts.ts'
 import { StageError } from '../machine/failure.ts'
 

@@ -1,9 +1,9 @@
 /** Bakes of manifests: each in a folder of its own, within bounds of time, output and number. */
 import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { ProgramError, runProgram } from '@fairlead/base/outside/run-program.ts'
+import { authorFault, PortError } from '@fairlead/base/port-error.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { Caller } from '@fairlead/ports/caller.ts'
-import { authorFault, PortError } from '@fairlead/ports/port-error.ts'
 import { helm2Manifests, helm3Manifests } from './helm.ts'
 import { helmfileManifests } from './helmfile.ts'
 import { kustomizeManifests } from './kustomize.ts'

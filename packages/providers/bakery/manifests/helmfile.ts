@@ -1,7 +1,7 @@
 /** Manifests from helmfiles: `helmfile template`. */
 import { join } from 'node:path'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { describeRefusal } from '@fairlead/base/settings/standalone.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { formatOverrides, placeValues, withoutTests } from './helm.ts'
 import type { FetchedArtifact, ManifestBake, ManifestType } from './manifest-type.ts'
 import { findProgram } from './programs.ts'

@@ -1,7 +1,7 @@
 /** Kustomizations that are an artifact of their own: the files that they name are fetched beside them. */
 import { posix } from 'node:path'
 import { isObject, type JsonObject, textsOf } from '@fairlead/base/json/values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { parseAllDocuments } from 'yaml'
 import type { FetchedArtifact, ManifestBake } from './manifest-type.ts'
 

@@ -1,6 +1,6 @@
 /** Manifests from kustomizations: `kustomize build`, or `kubectl kustomize`. */
 import { dirname } from 'node:path'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { downloadKustomization } from './kustomization-download.ts'
 import type { ManifestBake, ManifestType } from './manifest-type.ts'
 import { findProgram } from './programs.ts'

@@ -1,7 +1,7 @@
 /** Programs that render manifests: where they are, and how to get them. */
 
+import { PortError } from '@fairlead/base/port-error.ts'
 import { findOnPath, isExecutable } from '@fairlead/base/runtime/find-program.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { ManifestBakeSettings, ProgramName } from './settings.ts'
 
 export interface ProgramCommand {

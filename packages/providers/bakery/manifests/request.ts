@@ -2,8 +2,8 @@
 
 import { isTrue, type JsonObject } from '@fairlead/base/json/values.ts'
 import { commaList } from '@fairlead/base/names/comma-list.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { describeIssues } from '@fairlead/base/settings/describe-issue.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import { lenientText } from '@fairlead/ports/requests/lenient-text.ts'
 import { z } from 'zod'
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 import type { JsonObject } from '@fairlead/base/json/values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { listUnpacked, unpackArchive } from '../../images/unpack.ts'
 import { describeArtifact } from './request.ts'
 

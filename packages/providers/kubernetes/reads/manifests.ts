@@ -1,7 +1,7 @@
 /** Manifests: live objects with their status, events, artifacts and metrics (docs/contracts/kubernetes.md#lists). */
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, numberOf, objectOf, textOf } from '@fairlead/base/json/values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import type { OwnResource } from '../../infrastructure/model.ts'
 import type { ClusterMember, ManifestChoice, ManifestCluster, ManifestReads } from '../../infrastructure/provider.ts'
 import { isPassing } from '../api/api-error.ts'

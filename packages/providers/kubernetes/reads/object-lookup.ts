@@ -1,6 +1,6 @@
 /** Objects by the names that users give them, live from the API server. */
 
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { isApiError, isPassing } from '../api/api-error.ts'
 import type { ApiResource } from '../api/cluster-api.ts'
 import { type Kind, kindOfManifest, type ParsedKind, parseFullName } from '../kinds.ts'

@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { adviseOnOutgoing } from '@fairlead/base/outside/outgoing-advice.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { withoutSecrets } from '@fairlead/model/secrets/secret-names.ts'
 import type { BackendContext } from '@fairlead/ports/backend.ts'
 import type { BuilderOrder } from '@fairlead/ports/machine.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { ImageStore, StoredImage } from '../../images/image-store.ts'
 import type { Builders } from '../builders.ts'
 import type { LocalProvider } from '../local.ts'

@@ -4,8 +4,8 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isWithin } from '@fairlead/base/outside/builder-process.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type FileUser, listTree } from '@fairlead/base/storage/directory-trees.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
 import type { Source } from './plan.ts'
 
 /** Files beyond these do not count. */

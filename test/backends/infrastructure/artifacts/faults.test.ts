@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { operatorAddress } from '../../../../packages/base/outside/call-outside.ts'
 import { defaultOutsideSettings } from '../../../../packages/base/outside/settings.ts'
 import { createSource } from '../../../../packages/base/outside/source-calls.ts'
-import { PortError } from '../../../../packages/ports/port-error.ts'
+import { PortError } from '../../../../packages/base/port-error.ts'
 import { ContentCache, checkDigest, formatDigest, parseDigest } from '../../../../packages/providers/artifacts/digests.ts'
 import { InTurn, Reply, silence, startUpstream } from '../../../support/upstream.ts'
 

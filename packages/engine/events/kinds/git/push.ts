@@ -1,7 +1,7 @@
 /** Webhooks of GitHub, GitLab, Gitea, Forgejo and Gogs, which are alike, and of hooks of plain repositories. */
 import { asGiven, list, maybe, or, type ShapeOf, shape } from '@fairlead/base/json/shape.ts'
 import { definedOf, isTrue, type JsonObject, numberOf, textOf, textsOf } from '@fairlead/base/json/values.ts'
-import { PortError } from '@fairlead/ports/port-error.ts'
+import { PortError } from '@fairlead/base/port-error.ts'
 import { type GitChange, isNoCommit, pushedCommit, refFields, toBranch, unlessDeleted } from './change.ts'
 import { repositoryName } from './repository-name.ts'
 

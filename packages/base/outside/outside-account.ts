@@ -1,7 +1,7 @@
 /** Accounts of the operator at services outside: which roles may use them. */
 
-import { optionalTexts } from '@fairlead/base/settings/setting.ts'
 import { z } from 'zod'
+import { optionalTexts } from '../settings/setting.ts'
 
 /** Of an account; any role in them restricts it. */
 export const usePermissions = z

@@ -1,8 +1,8 @@
 /** Lists of the definition store, kept with its version: clients poll them, and definitions are large and seldom change. */
 
-import type { StoredDefinitions, VersionedKind } from '@fairlead/ports/definitions.ts'
+import type { JsonObject } from '@fairlead/base/json/values.ts'
 import { LRUCache } from 'lru-cache'
-import type { JsonObject } from '../json/values.ts'
+import type { StoredDefinitions, VersionedKind } from './definitions.ts'
 
 interface StoredListsOptions<T> {
   /** What is kept of a definition. */
