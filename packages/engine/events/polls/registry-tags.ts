@@ -98,7 +98,7 @@ function createVersionSource(kind: VersionTrigger): PolledSource {
   const { triggerType } = kind
   return {
     triggerType,
-    isPolled: ({ ports }) => ports.infrastructure.versions !== undefined,
+    isPolled: ({ isEmbedded }) => isEmbedded('clouddriver'),
     keyOf(trigger) {
       const name = kind.toName(trigger)
       return name === undefined ? undefined : JSON.stringify([triggerType, name, kind.tracked?.(trigger)])
